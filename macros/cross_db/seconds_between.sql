@@ -1,0 +1,16 @@
+{# Seconds from one timestamp to another, with fractions; null if either is null. #}
+{% macro seconds_between(start, finish) %}
+    {{- return(adapter.dispatch('seconds_between', 'synctrail')(start, finish)) -}}
+{% endmacro %}
+
+{% macro default__seconds_between(start, finish) %}
+    {{- synctrail.unsupported_adapter('seconds_between') -}}
+{% endmacro %}
+
+{% macro duckdb__seconds_between(start, finish) %}
+    {{- return('(epoch_us(' ~ finish ~ ') - epoch_us(' ~ start ~ ')) / cast(1000000 as double)') -}}
+{% endmacro %}
+
+{% macro spark__seconds_between(start, finish) %}
+    {{- return('(unix_micros(' ~ finish ~ ') - unix_micros(' ~ start ~ ')) / cast(1000000 as double)') -}}
+{% endmacro %}

@@ -1,0 +1,13 @@
+{# A UTC timestamp literal; value is text such as '2025-12-31 00:00:00.000000'. #}
+{% macro timestamp_literal(value) %}
+    {{- return(adapter.dispatch('timestamp_literal', 'synctrail')(value)) -}}
+{% endmacro %}
+
+{% macro default__timestamp_literal(value) %}
+    {{- return("cast('" ~ value ~ "' as " ~ dbt.type_timestamp() ~ ")") -}}
+{% endmacro %}
+
+{# Without its zone, Spark reads a literal in the session's time zone. #}
+{% macro spark__timestamp_literal(value) %}
+    {{- return("cast('" ~ value ~ "+00:00' as timestamp)") -}}
+{% endmacro %}

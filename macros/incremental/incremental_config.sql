@@ -1,0 +1,40 @@
+{#
+    The config of a history table: replaces rows by unique_key. One place says how each warehouse does it.
+
+    Example: {{ config(**synctrail.incremental_config('log_key')) }}
+#}
+{% macro incremental_config(unique_key, keeps_source_rows=false) %}
+    {%- set settings = {
+        'materialized': 'incremental',
+        'unique_key': unique_key,
+        'on_schema_change': 'append_new_columns'
+    } -%}
+    {%- if keeps_source_rows and not var('synctrail_allow_full_refresh') -%}
+        {%- do settings.update({'full_refresh': false}) -%}
+    {%- endif -%}
+    {%- do settings.update(adapter.dispatch('incremental_config', 'synctrail')()) -%}
+    {{- return(settings) -}}
+{% endmacro %}
+
+{% macro default__incremental_config() %}
+    {{- synctrail.unsupported_adapter('incremental_config') -}}
+{% endmacro %}
+
+{% macro duckdb__incremental_config() %}
+    {{- return({'incremental_strategy': 'delete+insert'}) -}}
+{% endmacro %}
+
+{# Plain Parquet knows neither merge nor delete: there each build writes the whole table. #}
+{% macro spark__incremental_config() %}
+    {%- set file_format = var('synctrail_spark_file_format') -%}
+    {{- return({
+        'file_format': file_format,
+        'incremental_strategy': 'insert_overwrite' if file_format == 'parquet' else 'merge'
+    }) -}}
+{% endmacro %}
+
+{# True where this build adds to what the table holds. #}
+{% macro is_incremental_build() %}
+    {%- set replaces_all = target.type == 'spark' and var('synctrail_spark_file_format') == 'parquet' -%}
+    {{- return(is_incremental() and not replaces_all) -}}
+{% endmacro %}

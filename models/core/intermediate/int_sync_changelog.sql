@@ -1,0 +1,303 @@
+{{ config(**synctrail.incremental_config('log_key')) }}
+
+{%- set is_incremental_build = synctrail.is_incremental_build() -%}
+{%- set last_build_id = synctrail.last_build_id() if is_incremental_build -%}
+{%- set columns = [
+    'log_key', 'record_key', 'run_key', 'sync_key', 'source_system', 'log_id', 'sync_id', 'sync_run_id', 'row_id',
+    'op_type', 'status', 'failure_reason', 'fields', 'payload_kind', 'split_group', 'operation', 'operation_kind',
+    'invalid_reason', 'batch_started_at', '_census_logged_at', 'is_final_attempt', 'is_inferred'
+] %}
+
+with sync_log as (
+
+    select
+        *,
+        case
+            when operation in ('delete', 'deleted', 'remove', 'removed') then 'removal'
+            when operation = 'append' then 'append'
+            else 'upsert'
+        end as operation_kind
+    from {{ ref('int_sync_log') }}
+
+),
+
+run_order as (
+
+    select * from {{ ref('int_run_order') }}
+
+),
+
+{% if is_incremental_build -%}
+reordered_runs as (
+
+    select run_key, sync_key from run_order
+    where _order_build_id > {{ last_build_id }}
+
+),
+
+{# A run of a mirror sync can remove any record of it. -#}
+reordered_mirror_syncs as (
+
+    select distinct runs.sync_key
+    from {{ ref('int_sync_runs') }} as runs
+    inner join reordered_runs on runs.sync_key = reordered_runs.sync_key
+    where runs.has_mirror_operations
+
+),
+
+touched_records as (
+
+    select record_key from sync_log
+    where _build_id > {{ last_build_id }} and record_key is not null
+
+    union distinct
+
+    select sync_log.record_key from sync_log
+    inner join reordered_runs on sync_log.run_key = reordered_runs.run_key
+    where sync_log.record_key is not null
+
+    union distinct
+
+    select sync_log.record_key from sync_log
+    inner join reordered_mirror_syncs on sync_log.sync_key = reordered_mirror_syncs.sync_key
+    where sync_log.record_key is not null
+
+),
+
+{% endif -%}
+ordered_attempts as (
+
+    select
+        sync_log.log_key,
+        sync_log.record_key,
+        sync_log.run_key,
+        sync_log.operation_kind,
+        sync_log.status,
+        run_order.run_number,
+        run_order.next_mirror_run_number,
+        row_number() over (
+            partition by sync_log.record_key, sync_log.run_key
+            order by
+                case when sync_log.status in ('succeeded', 'rejected') then 1 else 0 end desc,
+                {%- for column in ['batch_started_at', 'batch_completed_at', 'batch_number', '_source_file', '_source_row'] %}
+                case when sync_log.{{ column }} is null then 0 else 1 end desc,
+                sync_log.{{ column }} desc,
+                {%- endfor %}
+                sync_log.log_id desc
+        ) as place_from_last
+    from sync_log
+    inner join run_order on sync_log.run_key = run_order.run_key
+    {%- if is_incremental_build %}
+    inner join touched_records on sync_log.record_key = touched_records.record_key
+    {%- endif %}
+    where not sync_log._is_deleted and sync_log.record_key is not null
+
+),
+
+{# One row a record and run: what the run's final attempt did to the membership, 1 in, 0 out, null nothing. -#}
+final_attempts as (
+
+    select
+        log_key,
+        record_key,
+        run_key,
+        run_number,
+        next_mirror_run_number,
+        case
+            when status <> 'succeeded' then null
+            when operation_kind = 'upsert' then 1
+            when operation_kind = 'removal' then 0
+        end as effect,
+        lag(next_mirror_run_number) over (partition by record_key order by run_number) as mirror_run_number_since,
+        lead(run_number) over (partition by record_key order by run_number) as next_run_number
+    from ordered_attempts
+    where place_from_last = 1
+
+),
+
+{# A mirror run since the previous attempt has emptied the place of whatever the record was. -#}
+effects as (
+
+    select
+        *,
+        coalesce(mirror_run_number_since < run_number, false) as is_mirrored_out_before,
+        run_number * 2 + coalesce(effect, case when mirror_run_number_since < run_number then 0 end) as effect_in_order
+    from final_attempts
+
+),
+
+{# The latest effect is the greatest run_number * 2 + effect; its parity is the effect. -#}
+memberships as (
+
+    select
+        log_key,
+        record_key,
+        run_key,
+        next_mirror_run_number,
+        next_run_number,
+        case
+            when is_mirrored_out_before then 0
+            else mod(coalesce(max(effect_in_order) over (
+                partition by record_key order by run_number rows between unbounded preceding and 1 preceding
+            ), 0), 2)
+        end = 1 as was_member,
+        mod(coalesce(max(effect_in_order) over (
+            partition by record_key order by run_number rows between unbounded preceding and current row
+        ), 0), 2) = 1 as is_member
+    from effects
+
+),
+
+logged_changes as (
+
+    select
+        sync_log.log_key,
+        sync_log.record_key,
+        sync_log.run_key,
+        sync_log.sync_key,
+        sync_log.source_system,
+        sync_log.log_id,
+        sync_log.sync_id,
+        sync_log.sync_run_id,
+        sync_log.record_identifier as row_id,
+        case
+            when sync_log.given_op_type is not null then sync_log.given_op_type
+            when sync_log.operation_kind = 'removal' then 'removed'
+            when sync_log.operation_kind = 'append' or not coalesce(memberships.was_member, false) then 'added'
+            else 'changed'
+        end as op_type,
+        sync_log.status,
+        coalesce(
+            nullif(sync_log.status_message, ''),
+            case sync_log.invalid_reason
+                when 'null_identifier' then 'Null identifier'
+                when 'duplicate_identifier' then 'Duplicate identifier'
+            end
+        ) as failure_reason,
+        sync_log.record_payload as fields,
+        sync_log.payload_kind,
+        sync_log.split_group,
+        sync_log.operation,
+        sync_log.operation_kind,
+        sync_log.invalid_reason,
+        sync_log.batch_started_at,
+        sync_log._census_logged_at,
+        coalesce(sync_log.log_key = memberships.log_key, false) as is_final_attempt,
+        false as is_inferred
+        {%- if is_incremental_build %},
+        sync_log._build_id > {{ last_build_id }} or reordered_runs.run_key is not null as is_touched
+        {%- endif %}
+    from sync_log
+    left join memberships
+        on sync_log.record_key = memberships.record_key and sync_log.run_key = memberships.run_key
+    {%- if is_incremental_build %}
+    left join touched_records on sync_log.record_key = touched_records.record_key
+    left join reordered_runs on sync_log.run_key = reordered_runs.run_key
+    {%- endif %}
+    where
+        not sync_log._is_deleted
+        {%- if is_incremental_build %}
+        and (
+            touched_records.record_key is not null
+            or (sync_log.record_key is null and sync_log._build_id > {{ last_build_id }})
+        )
+        {%- endif %}
+
+),
+
+inferred_removals as (
+
+    select
+        memberships.record_key,
+        mirror_runs.run_key,
+        sync_log.sync_key,
+        sync_log.source_system,
+        sync_log.sync_id,
+        runs.sync_run_id,
+        sync_log.record_identifier as row_id,
+        sync_log.payload_kind,
+        sync_log.split_group,
+        mirror_runs._order_build_id
+    from memberships
+    inner join sync_log on memberships.log_key = sync_log.log_key
+    inner join run_order as mirror_runs
+        on sync_log.sync_key = mirror_runs.sync_key and memberships.next_mirror_run_number = mirror_runs.run_number
+    inner join {{ ref('int_sync_runs') }} as runs on mirror_runs.run_key = runs.run_key
+    where memberships.is_member
+        and (
+            memberships.next_run_number is null
+            or memberships.next_mirror_run_number < memberships.next_run_number
+        )
+
+),
+
+inferred_changes as (
+
+    select
+        {{ synctrail.hash_key(['record_key', 'run_key']) }} as log_key,
+        record_key,
+        run_key,
+        sync_key,
+        source_system,
+        {{ synctrail.hash_key(['record_key', 'run_key']) }} as log_id,
+        sync_id,
+        sync_run_id,
+        row_id,
+        'removed' as op_type,
+        'succeeded' as status,
+        cast(null as {{ dbt.type_string() }}) as failure_reason,
+        cast(null as {{ dbt.type_string() }}) as fields,
+        payload_kind,
+        split_group,
+        'delete' as operation,
+        'removal' as operation_kind,
+        cast(null as {{ dbt.type_string() }}) as invalid_reason,
+        cast(null as {{ dbt.type_timestamp() }}) as batch_started_at,
+        cast(null as {{ dbt.type_timestamp() }}) as _census_logged_at,
+        true as is_final_attempt,
+        true as is_inferred
+        {%- if is_incremental_build %},
+        _order_build_id > {{ last_build_id }} as is_touched
+        {%- endif %}
+    from inferred_removals
+
+),
+
+changes as (
+
+    select * from logged_changes
+    union all
+    select * from inferred_changes
+
+)
+
+select
+    {{ synctrail.prefixed('changes', columns) }},
+    false as _is_deleted,
+    {{ synctrail.build_id() }} as _build_id
+from changes
+{%- if is_incremental_build %}
+left join {{ this }} as stored on changes.log_key = stored.log_key
+where changes.is_touched
+    or stored.log_key is null
+    or stored._is_deleted
+    or stored.op_type <> changes.op_type
+    or stored.is_final_attempt <> changes.is_final_attempt
+
+union all
+
+select
+    {{ synctrail.prefixed('stored', columns) }},
+    true as _is_deleted,
+    {{ synctrail.build_id() }} as _build_id
+from {{ this }} as stored
+left join touched_records on stored.record_key = touched_records.record_key
+left join (
+    select log_key from sync_log
+    where _is_deleted and _build_id > {{ last_build_id }}
+) as unlogged on stored.log_key = unlogged.log_key
+left join changes on stored.log_key = changes.log_key
+where not stored._is_deleted
+    and changes.log_key is null
+    and (touched_records.record_key is not null or unlogged.log_key is not null)
+{%- endif %}

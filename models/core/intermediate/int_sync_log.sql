@@ -1,0 +1,132 @@
+{{ config(**synctrail.incremental_config('log_key', keeps_source_rows=true)) }}
+
+{%- set is_incremental_build = synctrail.is_incremental_build() -%}
+{%- set staged_columns = [
+    'source_system', 'log_id', 'org_id', 'sync_id', 'sync_run_id', 'record_identifier', 'record_payload',
+    'payload_kind', 'batch_started_at', 'batch_completed_at', '_census_logged_at', 'operation', 'given_op_type',
+    'status', 'invalid_reason', 'status_message', 'split_group', 'batch_number', '_source_file', '_source_row',
+    '_load_id'
+] -%}
+{%- set columns = staged_columns + ['log_key', 'record_key', 'run_key', 'sync_key'] %}
+
+with attempts as (
+    {{ synctrail.union_sources('attempts', staged_columns) }}
+),
+
+keyed_attempts as (
+
+    select
+        *,
+        {{ synctrail.hash_key(['source_system', 'log_id']) }} as log_key,
+        {{ synctrail.record_key() }} as record_key,
+        {{ synctrail.run_key() }} as run_key,
+        {{ synctrail.sync_key() }} as sync_key
+    from attempts
+
+),
+
+new_attempts as (
+
+    select * from keyed_attempts
+    {%- if is_incremental_build %}
+    where _load_id in ({{ synctrail.new_loads(synctrail.staging_relations('attempts')) | join(', ') }})
+    {%- endif %}
+
+),
+
+{% if is_incremental_build -%}
+new_files as (
+
+    select distinct _source_file from new_attempts
+
+),
+
+{# Rows of files that were loaded again, and that the file no longer holds. -#}
+vanished as (
+
+    select stored.*
+    from {{ this }} as stored
+    inner join new_files on stored._source_file = new_files._source_file
+    left join new_attempts on stored.log_key = new_attempts.log_key
+    where not stored._is_deleted and new_attempts.log_key is null
+
+),
+
+{% endif -%}
+candidates as (
+
+    select {{ columns | join(', ') }} from new_attempts
+    {%- if is_incremental_build %}
+
+    union all
+
+    {# The same row in a file loaded earlier. -#}
+    select {{ synctrail.prefixed('stored', columns) }}
+    from {{ this }} as stored
+    inner join (select distinct log_key from new_attempts) as arrived on stored.log_key = arrived.log_key
+    left join new_files on stored._source_file = new_files._source_file
+    where not stored._is_deleted and new_files._source_file is null
+
+    union all
+
+    select {{ synctrail.prefixed('keyed_attempts', columns) }}
+    from keyed_attempts
+    inner join vanished
+        on keyed_attempts.source_system = vanished.source_system and keyed_attempts.log_id = vanished.log_id
+    {%- endif %}
+
+),
+
+contested as (
+
+    select log_key
+    from candidates
+    group by log_key
+    having count(*) > 1
+
+),
+
+ranked as (
+
+    select
+        {{ synctrail.prefixed('candidates', columns) }},
+        row_number() over (
+            partition by candidates.log_key
+            order by candidates._census_logged_at desc, candidates._source_file, candidates._source_row
+        ) as place
+    from candidates
+    inner join contested on candidates.log_key = contested.log_key
+
+),
+
+current_rows as (
+
+    select {{ synctrail.prefixed('candidates', columns) }}
+    from candidates
+    left join contested on candidates.log_key = contested.log_key
+    where contested.log_key is null
+
+    union all
+
+    select {{ columns | join(', ') }} from ranked
+    where place = 1
+
+)
+
+select
+    {{ columns | join(',\n    ') }},
+    false as _is_deleted,
+    {{ synctrail.build_id() }} as _build_id
+from current_rows
+{%- if is_incremental_build %}
+
+union all
+
+select
+    {{ synctrail.prefixed('vanished', columns) }},
+    true as _is_deleted,
+    {{ synctrail.build_id() }} as _build_id
+from vanished
+left join current_rows on vanished.log_key = current_rows.log_key
+where current_rows.log_key is null
+{%- endif %}

@@ -1,0 +1,132 @@
+{{ config(**synctrail.incremental_config('run_key')) }}
+
+{%- set is_incremental_build = synctrail.is_incremental_build() -%}
+{%- set identity = ['source_system', 'sync_id', 'sync_run_id', 'sync_key'] -%}
+{%- set declared = [
+    'workspace_id', 'source_type', 'source_id', 'source_object_id', 'destination_type', 'destination_id',
+    'destination_object_id', 'declared_started_at'
+] -%}
+{%- set logged = [
+    'first_batch_started_at', 'finished_at', 'n_attempts', 'is_mirror_run', 'has_mirror_operations',
+    'has_append_operations'
+] -%}
+{%- set compared = ['org_id', 'has_metadata', 'started_at'] + declared + logged %}
+
+with attempts as (
+
+    select * from {{ ref('int_sync_log') }}
+
+),
+
+staged_runs as (
+    {{ synctrail.union_sources(
+        'runs', ['source_system', 'org_id', 'sync_id', 'sync_run_id', 'has_metadata'] + declared
+    ) }}
+),
+
+keyed_runs as (
+
+    select
+        *,
+        {{ synctrail.run_key() }} as run_key,
+        {{ synctrail.sync_key() }} as sync_key
+    from staged_runs
+
+),
+
+declared_runs as (
+
+    select *
+    from (
+        select
+            *,
+            row_number() over (partition by run_key order by has_metadata desc, org_id) as place
+        from keyed_runs
+    ) as ranked
+    where place = 1
+
+),
+
+{% if is_incremental_build -%}
+touched_runs as (
+
+    select distinct run_key from attempts
+    where _build_id > {{ synctrail.last_build_id() }}
+
+),
+
+{% endif -%}
+logged_runs as (
+
+    select
+        attempts.run_key,
+        {%- for column in identity + ['org_id'] %}
+        max(attempts.{{ column }}) as {{ column }},
+        {%- endfor %}
+        min(attempts.batch_started_at) as first_batch_started_at,
+        max(attempts.batch_completed_at) as finished_at,
+        cast(count(*) as {{ dbt.type_bigint() }}) as n_attempts,
+        max(case when attempts.operation = 'mirror' and attempts.status = 'succeeded' then 1 else 0 end) = 1
+            as is_mirror_run,
+        max(case when attempts.operation = 'mirror' then 1 else 0 end) = 1 as has_mirror_operations,
+        max(case when attempts.operation = 'append' then 1 else 0 end) = 1 as has_append_operations
+    from attempts
+    {%- if is_incremental_build %}
+    inner join touched_runs on attempts.run_key = touched_runs.run_key
+    {%- endif %}
+    where not attempts._is_deleted
+    group by attempts.run_key
+    {%- if is_incremental_build %}
+
+    union all
+
+    select {{ synctrail.prefixed('stored', ['run_key'] + identity + ['org_id'] + logged) }}
+    from {{ this }} as stored
+    left join touched_runs on stored.run_key = touched_runs.run_key
+    where touched_runs.run_key is null and stored.n_attempts > 0
+    {%- endif %}
+
+),
+
+current_runs as (
+
+    select
+        coalesce(declared_runs.run_key, logged_runs.run_key) as run_key,
+        {%- for column in identity + ['org_id'] %}
+        coalesce(declared_runs.{{ column }}, logged_runs.{{ column }}) as {{ column }},
+        {%- endfor %}
+        {%- for column in declared %}
+        declared_runs.{{ column }},
+        {%- endfor %}
+        coalesce(declared_runs.has_metadata, false) as has_metadata,
+        coalesce(declared_runs.declared_started_at, logged_runs.first_batch_started_at) as started_at,
+        logged_runs.first_batch_started_at,
+        logged_runs.finished_at,
+        coalesce(logged_runs.n_attempts, 0) as n_attempts,
+        coalesce(logged_runs.is_mirror_run, false) as is_mirror_run,
+        coalesce(logged_runs.has_mirror_operations, false) as has_mirror_operations,
+        coalesce(logged_runs.has_append_operations, false) as has_append_operations
+    from declared_runs
+    full outer join logged_runs on declared_runs.run_key = logged_runs.run_key
+
+)
+
+select
+    {{ synctrail.prefixed('current_runs', ['run_key'] + identity + compared) }},
+    {%- if is_incremental_build %}
+    case
+        when stored.run_key is not null
+            and not {{ synctrail.rows_differ('current_runs', 'stored', ['started_at', 'is_mirror_run']) }}
+            then stored._order_build_id
+        else {{ synctrail.build_id() }}
+    end as _order_build_id,
+    {%- else %}
+    {{ synctrail.build_id() }} as _order_build_id,
+    {%- endif %}
+    {{ synctrail.build_id() }} as _build_id
+from current_runs
+{%- if is_incremental_build %}
+left join {{ this }} as stored on current_runs.run_key = stored.run_key
+where stored.run_key is null
+    or {{ synctrail.rows_differ('current_runs', 'stored', compared) }}
+{%- endif %}
