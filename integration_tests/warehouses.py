@@ -35,6 +35,9 @@ class Warehouse(Protocol):
     def reset(self) -> None:
         """Drop every table and view."""
 
+    def close(self) -> None:
+        """Release what the warehouse holds."""
+
 
 def staging_table(name: str, rows: list[dict[str, object]]) -> pa.Table:
     """Return the rows of a staging table, with the types that the loader gives them."""
@@ -70,13 +73,21 @@ class DuckDB:
         """Return the rows of a query; timestamps are aware, in UTC."""
         with duckdb.connect(self.path) as connection:
             connection.execute(f"set schema = '{MODEL_SCHEMA}'")
-            rows = connection.execute(sql).to_arrow_table().to_pylist()
+            rows = connection.sql(sql).to_arrow_table().to_pylist()
         return [{name: _aware(value) for name, value in row.items()} for row in rows]
 
     def reset(self) -> None:
         """Drop every table and view."""
-        self.path.unlink(missing_ok=True)
+        with duckdb.connect(self.path) as connection:
+            for schema in (STAGING_SCHEMA, MODEL_SCHEMA):
+                connection.execute(f"drop schema if exists {schema} cascade")
+
+    def close(self) -> None:
+        """Nothing is held between calls."""
 
 
 def _aware(value: object) -> object:
     return value.replace(tzinfo=UTC) if isinstance(value, datetime) and value.tzinfo is None else value
+
+
+WAREHOUSES: dict[str, type[Warehouse]] = {"duckdb": DuckDB}

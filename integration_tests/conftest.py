@@ -1,0 +1,40 @@
+"""Fixtures: one warehouse and one dbt project a test session and warehouse."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from dbt_project_runner import Project
+from warehouses import WAREHOUSES, Warehouse
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add --warehouse, which may be repeated."""
+    parser.addoption("--warehouse", action="append", choices=sorted(WAREHOUSES), help="default: duckdb")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run each test that asks for a warehouse once on each that was chosen."""
+    if "warehouse" in metafunc.fixturenames:
+        names = metafunc.config.getoption("--warehouse") or ["duckdb"]
+        metafunc.parametrize("warehouse", names, indirect=True, scope="session")
+
+
+@pytest.fixture(scope="session")
+def warehouse(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Warehouse]:
+    """A warehouse of the name that the session was asked for."""
+    folder = tmp_path_factory.mktemp(request.param)
+    os.environ["SYNCTRAIL_TEST_DIR"] = str(folder)
+    opened = WAREHOUSES[request.param](folder)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def project(warehouse: Warehouse, tmp_path: Path) -> Project:
+    """The integration project on an empty warehouse."""
+    warehouse.reset()
+    return Project(warehouse.target, tmp_path)

@@ -1,0 +1,39 @@
+"""Runs the integration project with dbt, in this process."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from dbt.cli.main import dbtRunner
+
+PROJECT = Path(__file__).parent
+
+
+class Project:
+    """The integration project on one target; what dbt writes goes to a folder of the test's own."""
+
+    def __init__(self, target: str, folder: Path) -> None:
+        self.target = target
+        self.folder = folder
+
+    def run(self, command: str, *arguments: str, variables: dict[str, object] | None = None) -> None:
+        """Run a dbt command; a failure is an AssertionError that names each node that failed and why."""
+        outcome = dbtRunner().invoke(
+            [
+                "--quiet",
+                "--log-path", str(self.folder / "logs"),
+                command,
+                *arguments,
+                "--project-dir", str(PROJECT),
+                "--profiles-dir", str(PROJECT),
+                "--target", self.target,
+                "--target-path", str(self.folder / "target"),
+                "--vars", json.dumps(variables or {}),
+            ]
+        )  # fmt: skip
+        if outcome.success:
+            return
+        results = getattr(outcome.result, "results", None) or []
+        failures = [f"{r.node.name}: {r.message}" for r in results if r.status in ("error", "fail", "runtime error")]
+        raise AssertionError("\n".join(failures) or str(outcome.exception))

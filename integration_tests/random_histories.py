@@ -1,0 +1,83 @@
+"""Random histories of syncs: few records and many odd events, so that every order of them comes up."""
+
+from __future__ import annotations
+
+import json
+import random
+from dataclasses import replace
+
+from staging_rows import Attempt, Run, at
+
+_STATUSES = ["succeeded"] * 8 + ["rejected"] * 4 + ["DUPLICATE", "null", "NULL ", None, "skipped", "Succeeded"]
+_OPERATIONS = {
+    "plain": ["upsert"] * 6 + ["delete", "delete", " Update", "create", "REMOVED", None],
+    "mirror": ["mirror"] * 8 + ["delete", "upsert"],
+    "append": ["append"] * 5 + ["upsert", "delete"],
+}
+Delivery = tuple[list[Attempt], list[Run]]
+
+
+def _payload(rng: random.Random) -> str | None:
+    return rng.choice(
+        [
+            None,
+            "not json",
+            "[1]",
+            json.dumps({"plan": rng.choice("ab"), "score": rng.choice([1, 1.0, 2]), "city": rng.choice(["Köln", None])}),
+        ]
+    )
+
+
+def _attempts_of_run(rng: random.Random, kind: str, sync_id: str, run_id: str, minute: int) -> list[Attempt]:
+    untimed = rng.random() < 0.1
+    attempts = []
+    for batch in range(rng.choice([0, 1, 1, 2])):
+        for source_row in range(rng.randrange(1, 6)):
+            started = None if untimed or rng.random() < 0.1 else at(minute + rng.choice([0, 0, 1]))
+            attempts.append(
+                Attempt(
+                    log_id=f"{sync_id}-{run_id}-{batch}-{source_row}",
+                    sync_id=sync_id,
+                    sync_run_id=run_id,
+                    record_identifier=rng.choice(["a", "b", "c", "d", "e", "E", " e", "ü", None, ""]),
+                    record_payload=_payload(rng),
+                    operation=rng.choice(_OPERATIONS[kind]),
+                    status=rng.choice(_STATUSES),
+                    status_message=rng.choice([None, "", "INVALID_EMAIL: x"]),
+                    batch_started_at=started,
+                    batch_completed_at=rng.choice([None, at(minute + 2)]),
+                    batch_number=rng.choice([batch, None]) if batch == 0 else batch,
+                    source_row=source_row,
+                    file_modified_at=at(minute + 3),
+                )
+            )
+    return attempts
+
+
+def random_deliveries(seed: int, *, syncs: int, loads: int) -> list[Delivery]:
+    """Return a history as it arrives: files and run folders dealt to loads at random, some of them twice.
+
+    A file that comes again has other rows than before; metadata may come before, after or without its run's files.
+    """
+    rng = random.Random(seed)
+    deliveries: list[Delivery] = [([], []) for _ in range(loads)]
+    for number in range(syncs):
+        kind = rng.choice(["plain", "plain", "mirror", "append"])
+        for run in range(rng.randrange(1, 8)):
+            sync_id, run_id, minute = str(number), str(98 + run), 60 * rng.randrange(8)
+            start = rng.choice([None, at(minute), at(minute + 30)])
+            folder = Run(sync_id=sync_id, sync_run_id=run_id, sync_run_started_at=start)
+            first = rng.randrange(loads)
+            deliveries[first][1].append(replace(folder, has_metadata=rng.random() < 0.7))
+            if rng.random() < 0.3:
+                deliveries[rng.randrange(first, loads)][1].append(folder)
+            files: dict[str, list[Attempt]] = {}
+            for attempt in _attempts_of_run(rng, kind, sync_id, run_id, minute):
+                files.setdefault(attempt.source_file, []).append(attempt)
+            for attempts in files.values():
+                arrival = rng.randrange(loads)
+                deliveries[arrival][0].extend(attempts)
+                if rng.random() < 0.1 and arrival + 1 < loads:
+                    kept = [replace(attempt, status="succeeded") for attempt in attempts if rng.random() < 0.6]
+                    deliveries[rng.randrange(arrival + 1, loads)][0].extend(kept)
+    return deliveries
