@@ -5,7 +5,8 @@
 {%- set columns = [
     'log_key', 'record_key', 'run_key', 'sync_key', 'source_system', 'log_id', 'sync_id', 'sync_run_id', 'row_id',
     'op_type', 'status', 'failure_reason', 'fields', 'payload_kind', 'split_group', 'operation', 'operation_kind',
-    'invalid_reason', 'batch_started_at', '_census_logged_at', 'is_final_attempt', 'is_inferred'
+    'invalid_reason', 'batch_started_at', '_census_logged_at', 'is_final_attempt', 'is_inferred',
+    'was_member'
 ] %}
 
 with sync_log as (
@@ -183,7 +184,11 @@ logged_changes as (
         sync_log.batch_started_at,
         sync_log._census_logged_at,
         coalesce(sync_log.log_key = memberships.log_key, false) as is_final_attempt,
-        false as is_inferred
+        false as is_inferred,
+        case
+            when sync_log.operation_kind = 'append' then false
+            when sync_log.record_key is not null then memberships.was_member
+        end as was_member
         {%- if is_incremental_build %},
         sync_log._build_id > {{ last_build_id }} or reordered_runs.run_key is not null as is_touched
         {%- endif %}
@@ -255,7 +260,8 @@ inferred_changes as (
         cast(null as {{ dbt.type_timestamp() }}) as batch_started_at,
         cast(null as {{ dbt.type_timestamp() }}) as _census_logged_at,
         true as is_final_attempt,
-        true as is_inferred
+        true as is_inferred,
+        true as was_member
         {%- if is_incremental_build %},
         _order_build_id > {{ last_build_id }} as is_touched
         {%- endif %}
@@ -283,6 +289,7 @@ where changes.is_touched
     or stored._is_deleted
     or stored.op_type <> changes.op_type
     or stored.is_final_attempt <> changes.is_final_attempt
+    or {{ synctrail.is_distinct('stored.was_member', 'changes.was_member') }}
 
 union all
 
