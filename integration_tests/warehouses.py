@@ -8,10 +8,14 @@ from typing import Protocol
 
 import duckdb
 import pyarrow as pa
+from pyspark.sql import SparkSession
 from staging_rows import TABLES
 
 STAGING_SCHEMA = "census_lake"
 MODEL_SCHEMA = "synctrail"
+
+# The Delta jars that set-up brings into the checkout.
+JARS = Path(__file__).parents[1] / ".cache" / "jars"
 
 _ARROW_TYPES = {
     "string": pa.string(),
@@ -90,4 +94,53 @@ def _aware(value: object) -> object:
     return value.replace(tzinfo=UTC) if isinstance(value, datetime) and value.tzinfo is None else value
 
 
-WAREHOUSES: dict[str, type[Warehouse]] = {"duckdb": DuckDB}
+class Spark:
+    """A local Spark with Delta tables and a metastore of its own."""
+
+    target = "spark"
+
+    def __init__(self, folder: Path) -> None:
+        settings = {
+            "spark.jars": ",".join(map(str, JARS.glob("*.jar"))),
+            "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+            "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+            "spark.databricks.delta.snapshotPartitions": "1",
+            "spark.sql.shuffle.partitions": "2",
+            "spark.sql.session.timeZone": "UTC",
+            "spark.sql.warehouse.dir": str(folder / "spark-warehouse"),
+            "spark.hadoop.javax.jdo.option.ConnectionURL": f"jdbc:derby:;databaseName={folder}/metastore;create=true",
+            "spark.driver.extraJavaOptions": f"-Dderby.system.home={folder}",
+            "spark.driver.memory": "2g",
+            "spark.ui.enabled": "false",
+            "spark.ui.showConsoleProgress": "false",
+        }
+        builder = SparkSession.builder.master("local[2]").enableHiveSupport()
+        for name, value in settings.items():
+            builder = builder.config(name, value)
+        self.session = builder.getOrCreate()
+        self.session.sparkContext.setLogLevel("OFF")
+
+    def write_staging(self, tables: dict[str, list[dict[str, object]]]) -> None:
+        """Make the staging tables hold exactly these rows."""
+        self.session.sql(f"create schema if not exists {STAGING_SCHEMA}")
+        for name, rows in tables.items():
+            frame = self.session.createDataFrame(staging_table(name, rows))
+            frame.coalesce(1).write.format("delta").mode("overwrite").saveAsTable(f"{STAGING_SCHEMA}.{name}")
+
+    def query(self, sql: str) -> list[dict[str, object]]:
+        """Return the rows of a query; timestamps are aware, in UTC."""
+        self.session.sql(f"use {MODEL_SCHEMA}")
+        rows = self.session.sql(sql).toArrow().to_pylist()
+        return [{name: _aware(value) for name, value in row.items()} for row in rows]
+
+    def reset(self) -> None:
+        """Drop every table and view."""
+        for schema in (STAGING_SCHEMA, MODEL_SCHEMA):
+            self.session.sql(f"drop schema if exists {schema} cascade")
+
+    def close(self) -> None:
+        """Stop the session."""
+        self.session.stop()
+
+
+WAREHOUSES: dict[str, type[Warehouse]] = {"duckdb": DuckDB, "spark": Spark}
