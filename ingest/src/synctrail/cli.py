@@ -1,0 +1,199 @@
+"""The command line: ``synctrail load``, ``synctrail status``, ``synctrail sample-lake``."""
+
+from __future__ import annotations
+
+import json
+import sys
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+from rich.console import Console
+from rich.text import Text
+
+from synctrail import __version__
+from synctrail.errors import SynctrailError, UsageError
+from synctrail.load import LoadResult
+from synctrail.load import load as run_load
+from synctrail.profile import read_target
+from synctrail.progress import Reporter
+from synctrail.spark_errors import translate
+from synctrail.spark_session import spark_session
+from synctrail.status import plain, read_status, show
+from synctrail.warehouses.base import Warehouse
+from synctrail.warehouses.choose import open_warehouse
+
+EXIT_QUARANTINED = 3
+_SHOWN_QUARANTINED = 10
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Brings sync logs of reverse-ETL tools into your warehouse, for good.",
+)
+_errors = Console(stderr=True, highlight=False)
+
+ProjectDir = Annotated[
+    Path, typer.Option(envvar="DBT_PROJECT_DIR", help="Folder of dbt_project.yml.", show_default="here")
+]
+ProfilesDir = Annotated[
+    Path | None,
+    typer.Option(help="Folder of profiles.yml; else DBT_PROFILES_DIR, the project, here, ~/.dbt."),
+]
+ProfileName = Annotated[
+    str | None, typer.Option(envvar="DBT_PROFILE", help="Profile to use; else the project's.")
+]
+TargetName = Annotated[str | None, typer.Option(envvar="DBT_TARGET", help="Target; else the profile's own.")]
+SchemaName = Annotated[
+    str | None,
+    typer.Option(
+        "--schema", help="Schema of the staging tables; else the variable synctrail_census_lake_schema."
+    ),
+]
+SparkSettings = Annotated[
+    list[str] | None,
+    typer.Option("--conf", metavar="NAME=VALUE", help="A setting of Spark; may be repeated."),
+]
+Debug = Annotated[bool, typer.Option("--debug", help="Show tracebacks and Spark's own messages.")]
+
+
+@app.command()
+def load(  # noqa: PLR0917 - typer reads the options off it
+    lake: Annotated[
+        str, typer.Argument(help="Root of the lake: a path, or a URI such as s3a://bucket/prefix.")
+    ],
+    project_dir: ProjectDir = Path(),
+    profiles_dir: ProfilesDir = None,
+    profile: ProfileName = None,
+    target: TargetName = None,
+    schema: SchemaName = None,
+    conf: SparkSettings = None,
+    wait: Annotated[float, typer.Option(help="Seconds to wait for another load to end.", min=0)] = 0,
+    debug: Debug = False,
+) -> None:
+    """Load what is new in a Census Sync Tracking lake.
+
+    The destination is the warehouse of the dbt target. The last line on standard output is the load's row of
+    load_history, as JSON. Exit codes: 0 all files of the lake are loaded; 3 loaded, but at least one file is
+    quarantined; 2 wrong usage; 1 failed, and nothing of the load was kept.
+    """
+
+    def run() -> int:
+        warehouse = _warehouse(project_dir, profiles_dir, profile, target, schema)
+        spark = _session(warehouse, conf, debug=debug)
+        reporter = Reporter(_errors)
+        try:
+            result = run_load(spark, warehouse, lake, reporter, wait_seconds=wait)
+        except (PySparkException, Py4JError) as error:
+            raise translate(error, lake) from error
+        _tell(reporter, result)
+        sys.stdout.write(json.dumps(plain(result.history)) + "\n")
+        return 0 if result.is_complete else EXIT_QUARANTINED
+
+    _run(run, debug=debug)
+
+
+@app.command()
+def status(  # noqa: PLR0917 - typer reads the options off it
+    project_dir: ProjectDir = Path(),
+    profiles_dir: ProfilesDir = None,
+    profile: ProfileName = None,
+    target: TargetName = None,
+    schema: SchemaName = None,
+    conf: SparkSettings = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object instead of tables.")] = False,
+    debug: Debug = False,
+) -> None:
+    """Show what is loaded, the last loads, and which files are quarantined and why."""
+
+    def run() -> int:
+        warehouse = _warehouse(project_dir, profiles_dir, profile, target, schema)
+        if warehouse.needs_spark:
+            _session(warehouse, conf, debug=debug)
+        try:
+            found = read_status(warehouse)
+        except (PySparkException, Py4JError) as error:
+            raise translate(error, warehouse.name) from error
+        if as_json:
+            sys.stdout.write(json.dumps(found.to_dict()) + "\n")
+        else:
+            Console(highlight=False).print(show(found))
+        return 0
+
+    _run(run, debug=debug)
+
+
+@app.command()
+def version() -> None:
+    """Show the version."""
+    sys.stdout.write(f"{__version__}\n")
+
+
+def main() -> None:
+    """Run the command line."""
+    app()
+
+
+def _warehouse(
+    project_dir: Path,
+    profiles_dir: Path | None,
+    profile: str | None,
+    target: str | None,
+    schema: str | None,
+) -> Warehouse:
+    chosen = read_target(
+        project_dir=project_dir, profiles_dir=profiles_dir, profile=profile, target=target, schema=schema
+    )
+    return open_warehouse(chosen)
+
+
+def _session(warehouse: Warehouse, conf: list[str] | None, *, debug: bool) -> SparkSession:
+    settings = warehouse.spark_config()
+    for setting in conf or []:
+        name, separator, value = setting.partition("=")
+        if not separator:
+            raise UsageError(f"--conf {setting} has no value; write NAME=VALUE")
+        settings[name] = value
+    return spark_session(settings, hive=warehouse.needs_hive, quiet=not debug)
+
+
+def _tell(reporter: Reporter, result: LoadResult) -> None:
+    for outcome in result.quarantined[:_SHOWN_QUARANTINED]:
+        reporter.say(f"quarantined {outcome.path}: {outcome.reason}, {outcome.detail}")
+    if (more := len(result.quarantined) - _SHOWN_QUARANTINED) > 0:
+        reporter.say(f"and {more:,} more files are quarantined; synctrail status shows all")
+    history = result.history
+    if not history["files_loaded"] and not history["files_quarantined"]:
+        reporter.say(f"nothing new in {history['files_seen']:,} files")
+    else:
+        reporter.say(f"loaded {history['rows_loaded']:,} rows from {history['files_loaded']:,} files")
+
+
+def _run(command: Callable[[], int], *, debug: bool) -> None:
+    try:
+        code = command()
+    except SynctrailError as error:
+        if debug:
+            traceback.print_exc()
+        _errors.print(Text(f"synctrail: {error}"), soft_wrap=True, style="red")
+        code = error.exit_code
+    except KeyboardInterrupt:
+        _errors.print("synctrail: interrupted; nothing of this load was kept", style="red")
+        code = 130
+    except Exception as error:  # noqa: BLE001 - the last resort: one line for a user, the rest with --debug
+        if debug:
+            traceback.print_exc()
+        line = f"synctrail: {type(error).__name__}: {error}".splitlines()[0]
+        _errors.print(Text(f"{line} (--debug shows more)"), soft_wrap=True, style="red")
+        code = 1
+    raise typer.Exit(code)
+
+
+if __name__ == "__main__":
+    main()

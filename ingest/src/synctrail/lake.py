@@ -1,0 +1,173 @@
+"""What lies in a Census Sync Tracking lake: its listing, and what each path says of its file.
+
+Nothing here opens a file of the lake or writes below its root.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame, SparkSession
+
+from synctrail import contract
+from synctrail.errors import LakeError
+
+RECORDS_PREFIX = "sync_tracking_datasets"
+METADATA_PREFIX = "metadata"
+
+_SCHEME = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]*:(?=/)")
+_SCHEME_AND_AUTHORITY = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]*:(?://[^/]*)?")
+_RUN_FILE = re.compile(
+    rf"{RECORDS_PREFIX}/(?P<org>[^/]+)/(?P<sync>[^/]+)/(?P<run>[^/]+)/(?P<name>[^/]+)", re.DOTALL
+)
+_ORG_FILE = re.compile(rf"{METADATA_PREFIX}/(?P<org>[^/]+)/(?P<rest>.+)", re.DOTALL)
+_NO_FILES = (
+    f"there are no files in {{lake}}: neither {RECORDS_PREFIX}/ nor {METADATA_PREFIX}/ holds any;"
+    " give the root of a Census Sync Tracking lake, the folder above those two"
+)
+_HIDDEN = re.compile(r"(?:^|/)[_.]")
+_BATCH_NUMBER = re.compile(r"(?P<type>.+)\.(?P<number>[0-9]{1,9})", re.DOTALL)
+# The longer name first: both begin with "destination".
+_FACT_NAMES = (contract.SOURCE_OBJECTS, contract.DESTINATION_OBJECTS, contract.DESTINATIONS)
+
+
+class LakeFile(NamedTuple):
+    """What a file's path says.
+
+    ``kind`` is None for a Parquet file among the fact tables whose name tells nothing: its columns will.
+    ``refresh`` names what is refreshed as one: a fact table's file, or the folder that holds its parts.
+    """
+
+    kind: str | None
+    org_id: str
+    sync_id: str | None = None
+    sync_run_id: str | None = None
+    batch_type: str | None = None
+    batch_number: int | None = None
+    refresh: str | None = None
+
+
+def parse_path(path: str) -> LakeFile | None:
+    """Tell a file by its path below the lake's root.
+
+    Returns None for whatever is no data: hidden names, other kinds of file, and files elsewhere.
+    """
+    if _HIDDEN.search(path):
+        return None
+    if match := _RUN_FILE.fullmatch(path):
+        run = (match["org"], match["sync"], match["run"])
+        if match["name"] == "metadata.json":
+            return LakeFile(contract.RUN_METADATA, *run)
+        if match["name"].endswith(".parquet"):
+            return LakeFile(contract.RECORDS, *run, *parse_batch(match["name"]))
+    elif (match := _ORG_FILE.fullmatch(path)) and path.endswith(".parquet"):
+        return LakeFile(
+            _fact_kind(match["rest"]), match["org"], refresh=_refresh(match["org"], match["rest"])
+        )
+    return None
+
+
+def parse_batch(file_name: str) -> tuple[str, int | None]:
+    """Split ``<batch_type>.<batch_number>.parquet`` or the older ``<batch_type>.parquet``."""
+    stem = file_name.removesuffix(".parquet")
+    if match := _BATCH_NUMBER.fullmatch(stem):
+        return match["type"], int(match["number"])
+    return stem, None
+
+
+def _fact_kind(below_org: str) -> str | None:
+    for name in below_org.split("/"):
+        for kind in _FACT_NAMES:
+            if name.startswith(kind):
+                return kind
+    return None
+
+
+def _refresh(org_id: str, below_org: str) -> str:
+    return f"{METADATA_PREFIX}/{org_id}/{below_org.split('/', 1)[0]}"
+
+
+@dataclass(frozen=True)
+class Listing:
+    """The files of a lake at one moment.
+
+    ``files`` has one row per file below the two prefixes: ``path`` (below the root), ``url`` (as Spark's
+    ``_metadata.file_path`` spells it), ``size_bytes`` and ``modified_at``. ``source`` is Spark's own listing,
+    kept so that reading does not list again; ``prefix`` is what stands before ``path`` in it.
+    """
+
+    root: str
+    prefix: str
+    files: pa.Table
+    source: DataFrame
+
+
+def lake_root(lake: str) -> str:
+    """Spell a lake's root as Hadoop reads it: a path without a scheme is a local one.
+
+    Raises:
+        LakeError: a local path that is no directory.
+
+    """
+    scheme = _SCHEME.match(lake)
+    if scheme is None or scheme.group().lower() == "file:":
+        path = Path(re.sub(r"^/+", "/", _SCHEME_AND_AUTHORITY.sub("", lake)) if scheme else lake).absolute()
+        if not path.is_dir():
+            raise LakeError(f"there is no lake at {path}: no such directory; check the path")
+        return "file:" + re.sub(r"/+", "/", str(path.resolve())).rstrip("/")
+    head = _SCHEME_AND_AUTHORITY.match(lake)
+    authority = head.group() if head else ""
+    return authority + re.sub(r"/+", "/", lake[len(authority) :]).rstrip("/")
+
+
+def list_lake(spark: SparkSession, lake: str) -> Listing:
+    """List the lake's two prefixes; no file is opened, and nothing else below the root is looked at.
+
+    Raises:
+        LakeError: there is no lake at that root, it may not be listed, or it has no file at all.
+
+    """
+    root = lake_root(lake)
+    source = _source(spark, root)
+    if source is None:
+        raise LakeError(_NO_FILES.format(lake=lake))
+    listed = source.selectExpr(
+        "path", "_metadata.file_path as url", "length as size_bytes", "modificationTime as modified_at"
+    ).toArrow()
+    if listed.num_rows == 0:
+        raise LakeError(_NO_FILES.format(lake=lake))
+    prefix = _listed_root(root, listed.column("path")[0].as_py())
+    paths = pc.utf8_slice_codeunits(listed.column("path"), start=len(prefix))
+    return Listing(root, prefix, listed.set_column(0, "path", paths), source)
+
+
+def _source(spark: SparkSession, root: str) -> DataFrame | None:
+    """Return Spark's listing of the prefixes that are there: both, as a rule."""
+    reader = (
+        spark.read.format("binaryFile")
+        .option("recursiveFileLookup", "true")
+        # A file that vanishes between listing and reading has no outcome, and is told by that.
+        .option("ignoreMissingFiles", "true")
+        # Names with *, ?, [], {} are names here, not patterns.
+        .option("__globPaths__", "false")
+    )
+    for prefixes in ((RECORDS_PREFIX, METADATA_PREFIX), (RECORDS_PREFIX,), (METADATA_PREFIX,)):
+        try:
+            return reader.load([f"{root}/{prefix}" for prefix in prefixes])
+        except AnalysisException as error:
+            if error.getCondition() != "PATH_NOT_FOUND":
+                raise
+    return None
+
+
+def _listed_root(root: str, listed_path: str) -> str:
+    """Return the root as the listing spells it (``hdfs:///x`` is listed with its host), with a slash."""
+    head = _SCHEME_AND_AUTHORITY.match(listed_path)
+    authority = head.group() if head else ""
+    return f"{authority}{_SCHEME_AND_AUTHORITY.sub('', root)}/"

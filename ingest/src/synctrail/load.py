@@ -1,0 +1,156 @@
+"""One load: discover, plan, read, stage, commit."""
+
+from __future__ import annotations
+
+import datetime as dt
+import secrets
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+from synctrail import contract
+from synctrail.lake import Listing, list_lake
+from synctrail.plan import Plan, PlannedFile, make_plan
+from synctrail.progress import Reporter
+from synctrail.read import Outcome
+from synctrail.stage import (
+    LOAD_SETTINGS,
+    STAGED_TABLES,
+    outcomes_in,
+    rows_of,
+    spark_settings,
+    staged_table,
+)
+from synctrail.warehouses.base import FILES_SCHEMA, Commit, Warehouse
+
+
+@dataclass(frozen=True)
+class LoadResult:
+    """A load's row of ``load_history``, and whether all files of the lake are loaded."""
+
+    history: dict[str, Any]
+    quarantined: list[Outcome]
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether no file that lies in the lake is quarantined, by this load or an earlier one."""
+        return bool(self.history["status"] == contract.SUCCEEDED)
+
+
+def load(
+    spark: SparkSession, warehouse: Warehouse, lake: str, reporter: Reporter, *, wait_seconds: float = 0
+) -> LoadResult:
+    """Bring what is new in a lake into a warehouse; all of it becomes visible at once, or nothing does.
+
+    Args:
+        spark: the session that reads the lake.
+        warehouse: where the rows go.
+        lake: the lake's root: a local path or a URI of any Hadoop filesystem.
+        reporter: where to tell how it goes.
+        wait_seconds: how long to wait for another load to end before giving up.
+
+    Raises:
+        SynctrailError: the lake or the warehouse cannot be used. Spark's own errors pass through.
+
+    """
+    started_at = _now()
+    load_id = f"{started_at:%Y%m%dT%H%M%S%fZ}-{secrets.token_hex(4)}"
+    with spark_settings(spark, LOAD_SETTINGS), warehouse.lock(wait_seconds):
+        with reporter.working(f"listing {lake}"):
+            listing = list_lake(spark, lake)
+            plan = make_plan(listing.files, warehouse.ledger())
+        outcomes: dict[str, Outcome] = {}
+        if plan.files:
+            megabytes = plan.bytes_planned / 1e6
+            with reporter.working(f"reading {len(plan.files):,} new files, {megabytes:,.1f} MB"):
+                outcomes = _stage(warehouse, load_id, listing, plan.files)
+                outcomes |= _unopened(spark, lake, plan.files, outcomes)
+        commit = _commit_of(load_id, lake, started_at, plan, outcomes)
+        with reporter.working(f"committing to {warehouse.name}"):
+            history = warehouse.commit(commit)
+    quarantined = [outcome for outcome in outcomes.values() if outcome.status == contract.QUARANTINED]
+    if vanished := len(plan.files) - len(outcomes):
+        reporter.say(f"{vanished:,} files vanished from the lake between listing and reading")
+    return LoadResult(history, quarantined)
+
+
+def _stage(
+    warehouse: Warehouse, load_id: str, listing: Listing, files: list[PlannedFile]
+) -> dict[str, Outcome]:
+    outcomes: dict[str, Outcome] = {}
+    for table in STAGED_TABLES:
+        chosen = [file for file in files if staged_table(file.told.kind) is table]
+        if chosen:
+            staged = warehouse.stage(load_id, table, rows_of(listing, chosen, table))
+            outcomes |= {outcome.path: outcome for outcome in outcomes_in(staged)}
+    return outcomes
+
+
+def _unopened(
+    spark: SparkSession, lake: str, files: list[PlannedFile], outcomes: dict[str, Outcome]
+) -> dict[str, Outcome]:
+    """Return an outcome for files that Spark passed over though they are still there.
+
+    Hadoop says "not found" of a local file that may not be opened, too.
+    """
+    missing = {file.path: file for file in files if file.path not in outcomes}
+    if not missing:
+        return {}
+    still_there = set(list_lake(spark, lake).files.column("path").to_pylist())
+    detail = "the file is listed, but cannot be opened; check its permissions"
+    return {
+        path: Outcome(path, contract.QUARANTINED, file.told.kind, contract.UNREADABLE, detail)
+        for path, file in missing.items()
+        if path in still_there
+    }
+
+
+def _commit_of(
+    load_id: str, lake: str, started_at: dt.datetime, plan: Plan, outcomes: dict[str, Outcome]
+) -> Commit:
+    files = _ledger_rows(plan.files, outcomes, load_id)
+    loaded = [outcome for outcome in outcomes.values() if outcome.status == contract.LOADED]
+    quarantined = len(outcomes) - len(loaded)
+    all_loaded = quarantined == 0 and plan.known_quarantined == 0
+    history = {
+        "load_id": load_id,
+        "lake": lake,
+        "started_at": started_at,
+        "files_seen": plan.files_seen,
+        "files_loaded": len(loaded),
+        "files_quarantined": quarantined,
+        "rows_loaded": sum(outcome.row_count or 0 for outcome in loaded if outcome.kind == contract.RECORDS),
+        "bytes_read": sum(file.size_bytes for file in plan.files if file.path in outcomes),
+        "status": contract.SUCCEEDED if all_loaded else contract.SUCCEEDED_WITH_QUARANTINE,
+    }
+    return Commit(load_id, files, history)
+
+
+def _ledger_rows(files: Iterable[PlannedFile], outcomes: dict[str, Outcome], load_id: str) -> pa.Table:
+    loaded_at = _now()
+    rows = [
+        {
+            **file.told._asdict(),
+            "path": file.path,
+            "size_bytes": file.size_bytes,
+            "modified_at": file.modified_at_us,
+            "kind": outcome.kind,
+            "status": outcome.status,
+            "reason": outcome.reason,
+            "detail": outcome.detail,
+            "row_count": outcome.row_count,
+            "load_id": load_id,
+            "loaded_at": loaded_at,
+            "file_key": file.key,
+        }
+        for file in files
+        if (outcome := outcomes.get(file.path)) is not None
+    ]
+    return pa.Table.from_pylist(rows, FILES_SCHEMA)
+
+
+def _now() -> dt.datetime:
+    return dt.datetime.now(dt.UTC)

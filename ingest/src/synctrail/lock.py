@@ -1,0 +1,65 @@
+"""One load at a time: a lock file that the operating system releases with the process that holds it."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from synctrail.errors import BusyError
+
+_POLL_SECONDS = 0.2
+
+
+@contextmanager
+def exclusive_lock(path: Path, *, wait_seconds: float) -> Iterator[None]:
+    """Hold ``path`` as a lock for the time of the block; the file is removed at its end.
+
+    Raises:
+        BusyError: another process still holds it after ``wait_seconds``; the message names that process.
+
+    """
+    deadline = time.monotonic() + wait_seconds
+    while (file := _try_lock(path)) is None:
+        if time.monotonic() >= deadline:
+            raise BusyError(
+                f"another load is running ({_holder(path)}); wait for it to end, or give --wait SECONDS"
+            )
+        time.sleep(_POLL_SECONDS)
+    with file:
+        try:
+            yield
+        finally:
+            path.unlink(missing_ok=True)
+
+
+def _try_lock(path: Path) -> IO[str] | None:
+    """Return the lock file opened and locked, or None if another process has it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    file = path.open("a+", encoding="utf-8")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        # The holder removes the file when it ends: what was locked may be a file without a name by now.
+        if os.fstat(file.fileno()).st_ino == path.stat().st_ino:
+            file.truncate(0)
+            file.write(json.dumps({"pid": os.getpid(), "host": socket.gethostname()}))
+            file.flush()
+            return file
+    except (BlockingIOError, FileNotFoundError):
+        pass
+    file.close()
+    return None
+
+
+def _holder(path: Path) -> str:
+    try:
+        holder = json.loads(path.read_text(encoding="utf-8"))
+        return f"process {holder['pid']} on {holder['host']}"
+    except (OSError, ValueError, KeyError):
+        return "another process"

@@ -1,0 +1,47 @@
+"""Spark's and Hadoop's errors in one line."""
+
+from __future__ import annotations
+
+import re
+
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+
+from synctrail.columns import first_line
+from synctrail.errors import BusyError, LakeError, SparkError, SynctrailError
+
+_CAUSE = re.compile(r"^(?:: |Caused by: )?([\w.$]+(?:Exception|Error)): (.+)$", re.MULTILINE)
+_NO_FILE_SYSTEM = ("UnsupportedFileSystemException", "No FileSystem for scheme", "FileSystem not found")
+_DENIED = ("AccessDenied", "AccessControlException", "Permission denied", "Forbidden", "403")
+
+
+def explain(error: BaseException) -> str:
+    """Return what lies at the bottom of an error of Spark, in one line."""
+    text = _text(error)
+    causes = _CAUSE.findall(text)
+    return f"{causes[-1][0].rsplit('.', 1)[-1]}: {causes[-1][1]}"[:500] if causes else first_line(error)
+
+
+def translate(error: Exception, lake: str) -> SynctrailError:
+    """Return the error that tells a user what to do about a failure of Spark while loading ``lake``."""
+    text = _text(error)
+    if "XSDB6" in text:
+        return BusyError(
+            "another process uses the Spark catalog: its Derby metastore serves one process at a time; end the other"
+            " load or dbt run, then load again"
+        )
+    if any(sign in text for sign in _DENIED):
+        return LakeError(f"no permission to read {lake} or to write the staging tables: {explain(error)}")
+    if any(sign in text for sign in _NO_FILE_SYSTEM):
+        return LakeError(
+            f"Spark has no file system for {lake} ({explain(error)}); add its jars with spark.jars.packages"
+        )
+    return SparkError(f"Spark failed, nothing of this load was kept: {explain(error)}")
+
+
+def _text(error: BaseException) -> str:
+    if isinstance(error, PySparkException):
+        return f"{error}\n{getattr(error, '_stackTrace', '') or ''}"
+    if isinstance(error, Py4JJavaError):
+        return str(error)
+    return str(error)

@@ -1,0 +1,102 @@
+"""Gives the Spark session: the one that runs already, or a quiet local one."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import IO
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from synctrail.errors import SparkError
+from synctrail.java import find_java_home
+from synctrail.spark_errors import explain
+
+_LOCAL_DEFAULTS = {
+    "spark.app.name": "synctrail",
+    "spark.driver.memory": "2g",
+    "spark.ui.enabled": "false",
+    "spark.sql.shuffle.partitions": "4",
+    "spark.sql.session.timeZone": "UTC",
+}
+# Derby, the metastore of a local catalog, writes a log into the working directory unless told otherwise.
+_DERBY_LOG = f"-Dderby.stream.error.file={os.devnull}"
+_JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+
+
+def spark_session(settings: Mapping[str, str], *, hive: bool = False, quiet: bool = True) -> SparkSession:
+    """Return the running session (of ``spark-submit``, or of this process), else start a local one.
+
+    A running session keeps what it was started with; ``settings`` that can be set later are.
+
+    Args:
+        settings: what the warehouse and the user ask for; they go before this module's defaults.
+        hive: whether the session needs Hive's catalog.
+        quiet: keep Spark's own messages off the terminal; only those of a failed start are told.
+
+    Raises:
+        SparkError: no fitting Java, or Spark does not start; the message has Spark's own reason.
+
+    """
+    builder = SparkSession.builder
+    if hive:
+        builder = builder.enableHiveSupport()
+    if _is_started():
+        return _start(builder, settings)
+    os.environ["JAVA_HOME"] = str(find_java_home())
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    merged = {**_LOCAL_DEFAULTS, **settings}
+    if hive and "derby." not in merged.get(_JAVA_OPTIONS, ""):
+        merged[_JAVA_OPTIONS] = f"{merged.get(_JAVA_OPTIONS, '')} {_DERBY_LOG}".strip()
+    if not quiet:
+        return _start(builder, merged)
+    with tempfile.TemporaryFile() as messages:
+        try:
+            with _terminal_to(messages):
+                session = _start(builder, merged)
+        except SparkError as error:
+            raise SparkError(f"{error}{_last_error(messages)}") from error
+    session.sparkContext.setLogLevel("OFF")
+    return session
+
+
+def _is_started() -> bool:
+    return "PYSPARK_GATEWAY_PORT" in os.environ or SparkSession.getActiveSession() is not None
+
+
+def _start(builder: SparkSession.Builder, settings: Mapping[str, str]) -> SparkSession:
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    try:
+        return builder.getOrCreate()
+    except (PySparkException, Py4JError, OSError) as error:
+        raise SparkError(f"Spark does not start: {explain(error)}") from error
+
+
+@contextmanager
+def _terminal_to(file: IO[bytes]) -> Iterator[None]:
+    """Send what child processes write to a file: the Java process keeps it so for its life."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    kept = os.dup(1), os.dup(2)
+    try:
+        os.dup2(file.fileno(), 1)
+        os.dup2(file.fileno(), 2)
+        yield
+    finally:
+        for number, copy in zip((1, 2), kept, strict=True):
+            os.dup2(copy, number)
+            os.close(copy)
+
+
+def _last_error(messages: IO[bytes]) -> str:
+    messages.seek(0)
+    lines = messages.read().decode(errors="replace").splitlines()
+    errors = [line.strip() for line in lines if "Exception" in line or "Error" in line]
+    return f" ({errors[-1]})" if errors else ""

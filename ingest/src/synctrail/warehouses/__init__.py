@@ -1,0 +1,1 @@
+"""The warehouses that a load can go to."""

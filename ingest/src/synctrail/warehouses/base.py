@@ -1,0 +1,120 @@
+"""What the loader needs of a warehouse, and what it hands over to be made visible in one step."""
+
+from __future__ import annotations
+
+import datetime as dt
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+
+from synctrail.columns import TIMESTAMP
+from synctrail.stage import StagedTable
+
+FILES_SCHEMA = pa.schema(
+    {
+        "path": pa.string(),
+        "size_bytes": pa.int64(),
+        "modified_at": TIMESTAMP,
+        "kind": pa.string(),
+        "status": pa.string(),
+        "reason": pa.string(),
+        "detail": pa.string(),
+        "row_count": pa.int64(),
+        "load_id": pa.string(),
+        "loaded_at": TIMESTAMP,
+        "org_id": pa.string(),
+        "sync_id": pa.string(),
+        "sync_run_id": pa.string(),
+        "batch_type": pa.string(),
+        "batch_number": pa.int32(),
+        "refresh": pa.string(),
+        "file_key": pa.int64(),
+    }
+)
+"""The ledger: the contract's ``load_files``, then what a file's path says and the key of its staged rows."""
+
+HISTORY_SCHEMA = pa.schema(
+    {
+        "load_id": pa.string(),
+        "lake": pa.string(),
+        "started_at": TIMESTAMP,
+        "finished_at": TIMESTAMP,
+        "files_seen": pa.int64(),
+        "files_loaded": pa.int64(),
+        "files_quarantined": pa.int64(),
+        "rows_loaded": pa.int64(),
+        "bytes_read": pa.int64(),
+        "status": pa.string(),
+    }
+)
+
+
+@dataclass(frozen=True)
+class Commit:
+    """One load, ready to be made visible: its ledger rows (:data:`FILES_SCHEMA`) and its row of history.
+
+    ``history`` lacks ``finished_at``, which is the moment at which the warehouse has everything else.
+    """
+
+    load_id: str
+    files: pa.Table
+    history: dict[str, Any]
+
+    def finished_history(self) -> dict[str, Any]:
+        """Return the row of history, finished now."""
+        return {**self.history, "finished_at": dt.datetime.now(dt.UTC)}
+
+
+class Warehouse(Protocol):
+    """A destination of loads.
+
+    A load holds :meth:`lock`, reads :meth:`ledger`, gives its rows to :meth:`stage` and ends in
+    :meth:`commit`; nothing of it is visible before that, and all of it after. Every method raises
+    :class:`~synctrail.errors.WarehouseError` with what to do next.
+    """
+
+    @property
+    def name(self) -> str:
+        """What a user calls this destination: engine, place and schema."""
+        ...
+
+    def spark_config(self) -> dict[str, str]:
+        """Return the settings that the Spark session has to be started with."""
+        ...
+
+    @property
+    def needs_spark(self) -> bool:
+        """Whether the warehouse itself is in Spark, so that even its ledger needs a session."""
+        ...
+
+    @property
+    def needs_hive(self) -> bool:
+        """Whether the Spark session has to be started with Hive's catalog."""
+        ...
+
+    def lock(self, wait_seconds: float) -> AbstractContextManager[None]:
+        """Keep other loads out for the time of the block, and clear away what dead ones left behind."""
+        ...
+
+    def ledger(self) -> pa.Table:
+        """Return path, size, modification time and status of every file seen (``LEDGER_SCHEMA``)."""
+        ...
+
+    def stage(self, load_id: str, table: StagedTable, rows: DataFrame) -> DataFrame:
+        """Write a load's rows where no reader sees them; return them as they were written."""
+        ...
+
+    def commit(self, commit: Commit) -> dict[str, Any]:
+        """Make the staged rows, the ledger and the history visible in one step; return the row of history."""
+        ...
+
+    def files(self) -> pa.Table:
+        """Return the whole ledger (:data:`FILES_SCHEMA`)."""
+        ...
+
+    def history(self) -> pa.Table:
+        """Return all loads (:data:`HISTORY_SCHEMA`), the oldest first."""
+        ...

@@ -1,0 +1,285 @@
+"""DuckDB, the embedded warehouse.
+
+A load is staged as Parquet beside the database and committed in one transaction.
+"""
+
+# ruff: noqa: S608 - names of tables and columns cannot be parameters; all are quoted or our own
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, TypeVar
+
+import duckdb
+import pyarrow as pa
+from pyspark.sql import DataFrame
+
+from synctrail import contract
+from synctrail.errors import BusyError, WarehouseError
+from synctrail.lock import exclusive_lock
+from synctrail.plan import LEDGER_SCHEMA
+from synctrail.stage import FACTS, RECORDS, RUN_METADATA, StagedTable
+from synctrail.warehouses.base import FILES_SCHEMA, HISTORY_SCHEMA, Commit
+from synctrail.warehouses.views import fact_view, runs_view
+
+_RESULT = TypeVar("_RESULT")
+_RETRY_SECONDS = 0.5
+
+_TYPES = {
+    pa.string(): "varchar",
+    pa.int32(): "integer",
+    pa.int64(): "bigint",
+    pa.timestamp("us", "UTC"): "timestamp",
+}
+
+
+class DuckDbWarehouse:
+    """A DuckDB database file.
+
+    Args:
+        database: the file; it is made when the first load is committed.
+        schema: the schema of the staging tables.
+        busy_seconds: how long to wait while another process has the database open.
+
+    """
+
+    needs_spark = False
+    needs_hive = False
+
+    def __init__(self, database: Path, schema: str, *, busy_seconds: float = 60.0) -> None:
+        self._database = database.absolute()
+        self._schema = schema
+        self._busy_seconds = busy_seconds
+        self._work = self._database.with_name(self._database.name + ".synctrail")
+
+    @property
+    def name(self) -> str:
+        """The database file and the schema."""
+        return f"DuckDB {self._database.name}, schema {self._schema}"
+
+    def spark_config(self) -> dict[str, str]:
+        """Return nothing: Spark only reads the lake and writes Parquet."""
+        return {}
+
+    @contextmanager
+    def lock(self, wait_seconds: float) -> Iterator[None]:
+        """Keep other loads into this database out; staged files of killed loads are removed."""
+        if not self._database.parent.is_dir():
+            raise WarehouseError(
+                f"the folder of the DuckDB database {self._database} does not exist;"
+                " make it, or correct path in profiles.yml"
+            )
+        try:
+            with exclusive_lock(self._work / "lock", wait_seconds=wait_seconds):
+                self._remove_staged()
+                try:
+                    yield
+                finally:
+                    self._remove_staged()
+        finally:
+            # Not empty where another load has its lock file there by now: then the folder stays.
+            with suppress(OSError):
+                self._work.rmdir()
+
+    def ledger(self) -> pa.Table:
+        """Return what planning needs of ``load_files``; empty if there is no such table yet."""
+        return self._select("load_files", LEDGER_SCHEMA)
+
+    def files(self) -> pa.Table:
+        """Return the whole ledger."""
+        return self._select("load_files", FILES_SCHEMA)
+
+    def history(self) -> pa.Table:
+        """Return all loads, the oldest first."""
+        return self._select("load_history", HISTORY_SCHEMA).sort_by([("started_at", "ascending")])
+
+    def stage(self, load_id: str, table: StagedTable, rows: DataFrame) -> DataFrame:
+        """Write the rows as Parquet beside the database."""
+        folder = str(self._staged(load_id, table))
+        writer = rows.write.mode("error")
+        for column in table.unique_columns:
+            writer = writer.option(f"parquet.enable.dictionary#{column}", "false")
+        writer.parquet(f"file:{folder}")
+        return rows.sparkSession.read.option("__globPaths__", "false").parquet(f"file:{folder}")
+
+    def commit(self, commit: Commit) -> dict[str, Any]:
+        """Bring the staged rows, the ledger and the history into the database in one transaction."""
+        return self._connected(lambda connection: self._commit(connection, commit), read_only=False)
+
+    def _commit(self, connection: duckdb.DuckDBPyConnection, commit: Commit) -> dict[str, Any]:
+        connection.execute("begin transaction")
+        self._create(connection)
+        if commit.files.num_rows:
+            connection.register("commit_files_utc", commit.files)
+            connection.execute(
+                "create or replace temporary table commit_files as select * replace"
+                f" ({', '.join(_as_stored(FILES_SCHEMA))}) from commit_files_utc"
+            )
+            self._replace_records(connection, commit.load_id)
+            for table in (RUN_METADATA, FACTS):
+                self._replace_rows(connection, table, commit.load_id)
+            ledger = self._table("load_files")
+            connection.execute(f"delete from {ledger} where path in (select path from commit_files)")
+            connection.execute(f"insert into {ledger} by name select * from commit_files")
+        history = commit.finished_history()
+        connection.register("commit_history", pa.Table.from_pylist([history], HISTORY_SCHEMA))
+        connection.execute(f"insert into {self._table('load_history')} by name select * from commit_history")
+        connection.execute("commit")
+        return history
+
+    def _create(self, connection: duckdb.DuckDBPyConnection) -> None:
+        connection.execute(f"create schema if not exists {_quoted(self._schema)}")
+        tables = {
+            "load_files": _ddl(FILES_SCHEMA),
+            "load_history": _ddl(HISTORY_SCHEMA),
+            "sync_tracking_records": _RECORDS_DDL,
+            **{table.name: _ddl(table.schema) + ", _load_id varchar" for table in (RUN_METADATA, FACTS)},
+        }
+        for name, columns in tables.items():
+            connection.execute(f"create table if not exists {self._table(name)} ({columns})")
+        files = self._table("load_files")
+        views = {
+            "sync_tracking_runs": runs_view(files, self._table(RUN_METADATA.name)),
+            **{kind: fact_view(kind, files, self._table(FACTS.name)) for kind in contract.FACT_KINDS},
+        }
+        for name, query in views.items():
+            connection.execute(f"create view if not exists {self._table(name)} as {query}")
+
+    def _replace_records(self, connection: duckdb.DuckDBPyConnection, load_id: str) -> None:
+        records, ledger = self._table("sync_tracking_records"), self._table("load_files")
+        connection.execute(
+            f"""
+            delete from {records} where _source_file in (
+                select path from {ledger} where path in (select path from commit_files)
+            )
+            """
+        )
+        if not (staged := self._staged(load_id, RECORDS)).exists():
+            return
+        connection.execute(
+            f"""
+            insert into {records} by name
+            select
+                coalesce(r.internal_id, md5(f.path || ':' || r.row_no)) as log_id,
+                f.org_id, f.sync_id, f.sync_run_id,
+                r.record_identifier, r.record_payload, r.operation, r.status, r.status_message,
+                {_utc("r.batch_started_at")} as batch_started_at,
+                {_utc("r.batch_completed_at")} as batch_completed_at,
+                f.batch_type, f.batch_number, r._extra,
+                f.path as _source_file, r.row_no as _source_row, f.modified_at as _file_modified_at,
+                f.load_id as _load_id, f.loaded_at as _loaded_at
+            from {_parquet(staged)} r
+            join commit_files f on f.file_key = r.file_key
+            where r._outcome is null and f.status = '{contract.LOADED}'
+            """
+        )
+
+    def _replace_rows(self, connection: duckdb.DuckDBPyConnection, table: StagedTable, load_id: str) -> None:
+        target, ledger = self._table(table.name), self._table("load_files")
+        connection.execute(
+            f"""
+            delete from {target} where (_load_id, file_key) in (
+                select (load_id, file_key) from {ledger} where path in (select path from commit_files)
+            )
+            """
+        )
+        if (staged := self._staged(load_id, table)).exists():
+            connection.execute(
+                f"""
+                insert into {target} by name
+                select {", ".join(_as_stored(table.schema, all_columns=True))}, '{load_id}' as _load_id
+                from {_parquet(staged)}
+                where _outcome is null
+                """
+            )
+
+    def _select(self, table: str, schema: pa.Schema) -> pa.Table:
+        def read(connection: duckdb.DuckDBPyConnection) -> pa.Table:
+            try:
+                rows = connection.sql(f"select {', '.join(schema.names)} from {self._table(table)}")
+            except duckdb.CatalogException:
+                return schema.empty_table()
+            return rows.to_arrow_table().cast(schema)
+
+        return self._connected(read, read_only=True) if self._database.exists() else schema.empty_table()
+
+    def _connected(self, work: Callable[[duckdb.DuckDBPyConnection], _RESULT], *, read_only: bool) -> _RESULT:
+        """Do some work in a connection of its own, so that others find the database free between the two."""
+        deadline = time.monotonic() + self._busy_seconds
+        while True:
+            try:
+                connection = duckdb.connect(self._database, read_only=read_only)
+                break
+            except duckdb.IOException as error:
+                if "lock" not in str(error).lower():
+                    raise WarehouseError(f"DuckDB cannot open {self._database}: {_line(error)}") from error
+                if time.monotonic() >= deadline:
+                    raise BusyError(
+                        f"another process has {self._database} open ({_line(error)}); end it and load again"
+                    ) from error
+                time.sleep(_RETRY_SECONDS)
+            except duckdb.Error as error:
+                raise WarehouseError(f"DuckDB cannot open {self._database}: {_line(error)}") from error
+        try:
+            return work(connection)
+        except duckdb.Error as error:
+            raise WarehouseError(
+                f"DuckDB refused the load, nothing of it was kept: {_line(error)}"
+            ) from error
+        finally:
+            connection.close()
+
+    def _staged(self, load_id: str, table: StagedTable) -> Path:
+        return self._work / load_id / table.name
+
+    def _remove_staged(self) -> None:
+        for entry in self._work.iterdir():
+            if entry.is_dir():
+                shutil.rmtree(entry)
+
+    def _table(self, name: str) -> str:
+        return f"{_quoted(self._schema)}.{_quoted(name)}"
+
+
+_RECORDS_DDL = """
+log_id varchar, org_id varchar, sync_id varchar, sync_run_id varchar,
+record_identifier varchar, record_payload varchar, operation varchar, status varchar, status_message varchar,
+batch_started_at timestamp, batch_completed_at timestamp, batch_type varchar, batch_number integer,
+_extra varchar, _source_file varchar, _source_row bigint, _file_modified_at timestamp,
+_load_id varchar, _loaded_at timestamp
+"""
+
+
+def _ddl(schema: pa.Schema) -> str:
+    return ", ".join(f"{field.name} {_TYPES[field.type]}" for field in schema)
+
+
+def _as_stored(schema: pa.Schema, *, all_columns: bool = False) -> list[str]:
+    """Return the columns of a table of instants as DuckDB stores them: timestamps in UTC without a zone."""
+    return [
+        f"{_utc(field.name)} as {field.name}" if pa.types.is_timestamp(field.type) else field.name
+        for field in schema
+        if all_columns or pa.types.is_timestamp(field.type)
+    ]
+
+
+def _utc(column: str) -> str:
+    # A cast would go through the session's time zone.
+    return f"make_timestamp(epoch_us({column}))"
+
+
+def _parquet(folder: Path) -> str:
+    pattern = str(folder).translate({ord(sign): f"[{sign}]" for sign in "*?["})
+    return "read_parquet('{}')".format((pattern + "/*.parquet").replace("'", "''"))
+
+
+def _quoted(name: str) -> str:
+    return '"{}"'.format(name.replace('"', '""'))
+
+
+def _line(error: Exception) -> str:
+    return str(error).strip().splitlines()[0]

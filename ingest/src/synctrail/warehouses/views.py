@@ -1,0 +1,104 @@
+"""Contract tables that are views over the ledger and a load's staged rows: one text for every warehouse.
+
+``{files}`` is the ledger with one row per file, ``{metadata}`` and ``{facts}`` the staged rows; rows and
+their file have ``_load_id`` and ``file_key`` in common.
+"""
+
+# ruff: noqa: S608 - the names put into the texts are our own
+
+from __future__ import annotations
+
+from typing import Final
+
+from synctrail import contract
+
+REFRESH_WINDOW: Final = "interval '1' hour"
+"""Parts of one fact table in one folder that were modified within this time are one refresh."""
+
+
+def runs_view(files: str, metadata: str) -> str:
+    """Return ``sync_tracking_runs``: every run folder of which a file was seen, with its metadata if good."""
+    return f"""
+with seen as (
+    select org_id, sync_id, sync_run_id, min(load_id) as first_load_id, min(loaded_at) as first_loaded_at
+    from {files}
+    where sync_run_id is not null
+    group by org_id, sync_id, sync_run_id
+),
+
+described as (
+    select f.org_id as path_org_id, f.sync_id as path_sync_id, f.sync_run_id as path_sync_run_id,
+        f.path, f.load_id, f.loaded_at, m.*
+    from {files} f
+    join {metadata} m on m._load_id = f.load_id and m.file_key = f.file_key
+    where f.kind = '{contract.RUN_METADATA}' and f.status = '{contract.LOADED}' and m._outcome is null
+)
+
+select
+    s.org_id,
+    d.workspace_id,
+    s.sync_id,
+    s.sync_run_id,
+    d.source_type,
+    d.source_id,
+    d.source_object_id,
+    d.destination_type,
+    d.destination_id,
+    d.destination_object_id,
+    d.sync_run_started_at,
+    d.record_payload_schema,
+    d.metadata,
+    d.path as _source_file,
+    coalesce(d.load_id, s.first_load_id) as _load_id,
+    coalesce(d.loaded_at, s.first_loaded_at) as _loaded_at
+from seen s
+left join described d
+    on d.path_org_id = s.org_id and d.path_sync_id = s.sync_id and d.path_sync_run_id = s.sync_run_id
+"""
+
+
+def fact_view(kind: str, files: str, facts: str) -> str:
+    """Return a fact table: each org's latest refresh.
+
+    A refresh is one file, or the parts in one folder modified within :data:`REFRESH_WINDOW` of its newest.
+    The latest is the one whose newest file was modified last; of equal ones, the last by name. An id that
+    occurs in several parts counts as the newest part has it.
+    """
+    columns = ", ".join(f"r.{name}" for name in contract.FACT_COLUMNS[kind])
+    names = ", ".join(contract.FACT_COLUMNS[kind])
+    return f"""
+with refreshes as (
+    select org_id, refresh, max(modified_at) as refreshed_at
+    from {files}
+    where kind = '{kind}' and status = '{contract.LOADED}'
+    group by org_id, refresh
+),
+
+latest as (
+    select org_id, refresh, refreshed_at,
+        row_number() over (partition by org_id order by refreshed_at desc, refresh desc) as age_rank
+    from refreshes
+),
+
+parts as (
+    select f.org_id, f.path, f.load_id, f.loaded_at, f.file_key, f.modified_at
+    from {files} f
+    join latest l on l.org_id = f.org_id and l.refresh = f.refresh
+    where l.age_rank = 1 and f.kind = '{kind}' and f.status = '{contract.LOADED}'
+        and f.modified_at >= l.refreshed_at - {REFRESH_WINDOW}
+),
+
+fact_rows as (
+    select {columns}, p.org_id, p.path as _source_file, p.load_id as _load_id, p.loaded_at as _loaded_at,
+        row_number() over (
+            partition by p.org_id, r.id order by p.modified_at desc, p.path desc, r.row_no desc
+        ) as version
+    from {facts} r
+    join parts p on r._load_id = p.load_id and r.file_key = p.file_key
+    where r._outcome is null
+)
+
+select {names}, org_id, _source_file, _load_id, _loaded_at
+from fact_rows
+where version = 1 or id is null
+"""
