@@ -1,0 +1,16 @@
+{# The timestamp so many seconds (with fractions) after another; null if either is null. #}
+{% macro seconds_after(timestamp, seconds) %}
+    {{- return(adapter.dispatch('seconds_after', 'synctrail')(timestamp, seconds)) -}}
+{% endmacro %}
+
+{% macro default__seconds_after(timestamp, seconds) %}
+    {{- synctrail.unsupported_adapter('seconds_after') -}}
+{% endmacro %}
+
+{% macro duckdb__seconds_after(timestamp, seconds) %}
+    {{- return('make_timestamp(epoch_us(' ~ timestamp ~ ') + cast(round((' ~ seconds ~ ') * 1000000) as bigint))') -}}
+{% endmacro %}
+
+{% macro spark__seconds_after(timestamp, seconds) %}
+    {{- return('timestamp_micros(unix_micros(' ~ timestamp ~ ') + cast(round((' ~ seconds ~ ') * 1000000) as bigint))') -}}
+{% endmacro %}

@@ -1,0 +1,128 @@
+{{ config(**synctrail.incremental_config('run_day_key')) }}
+
+{%- set is_incremental_build = synctrail.is_incremental_build() -%}
+{%- set last_build_id = synctrail.last_build_id() if is_incremental_build -%}
+{%- set counts = [
+    'n_attempts', 'n_succeeded', 'n_rejected', 'n_invalid', 'n_added', 'n_changed', 'n_removed', 'n_inferred_removals',
+    'n_members_attempted', 'n_members_gained', 'n_members_lost'
+] %}
+
+with changelog as (
+
+    select * from {{ ref('int_sync_changelog') }}
+
+),
+
+runs as (
+
+    select * from {{ ref('int_sync_runs') }}
+
+),
+
+run_order as (
+
+    select * from {{ ref('int_run_order') }}
+
+),
+
+{% if is_incremental_build -%}
+{# A run whose start has changed may have attempts that take their date from it. -#}
+touched_runs as (
+
+    select run_key from changelog
+    where _build_id > {{ last_build_id }}
+
+    union distinct
+
+    select run_key from run_order
+    where _order_build_id > {{ last_build_id }}
+
+),
+
+{% endif -%}
+changes as (
+
+    select
+        changelog.run_key,
+        {{ synctrail.utc_date('coalesce(changelog.batch_started_at, runs.started_at, changelog._census_logged_at)') }}
+            as activity_date,
+        changelog.status,
+        changelog.op_type,
+        changelog.is_inferred,
+        changelog.is_final_attempt and changelog.was_member as is_of_member,
+        case
+            when not changelog.is_final_attempt or changelog.status <> 'succeeded' then 0
+            when changelog.operation_kind = 'upsert' and not changelog.was_member then 1
+            when changelog.operation_kind = 'removal' and changelog.was_member then -1
+            else 0
+        end as membership_change
+    from changelog
+    inner join runs on changelog.run_key = runs.run_key
+    {%- if is_incremental_build %}
+    inner join touched_runs on changelog.run_key = touched_runs.run_key
+    {%- endif %}
+    where not changelog._is_deleted
+
+),
+
+run_days as (
+
+    select
+        run_key,
+        activity_date,
+        {%- for name, condition in [
+            ('n_attempts', 'not is_inferred'),
+            ('n_succeeded', "not is_inferred and status = 'succeeded'"),
+            ('n_rejected', "status = 'rejected'"),
+            ('n_invalid', "status = 'invalid'"),
+            ('n_added', "op_type = 'added'"),
+            ('n_changed', "op_type = 'changed'"),
+            ('n_removed', "not is_inferred and op_type = 'removed'"),
+            ('n_inferred_removals', 'is_inferred'),
+            ('n_members_attempted', 'not is_inferred and is_of_member'),
+            ('n_members_gained', 'membership_change = 1'),
+            ('n_members_lost', 'membership_change = -1')
+        ] %}
+        cast(sum(case when {{ condition }} then 1 else 0 end) as {{ dbt.type_bigint() }}) as {{ name }}
+        {%- if not loop.last %},{% endif %}
+        {%- endfor %}
+    from changes
+    group by run_key, activity_date
+
+),
+
+keyed_run_days as (
+
+    select
+        *,
+        {{ synctrail.hash_key([
+            'run_key', "coalesce(cast(activity_date as " ~ dbt.type_string() ~ "), 'undated')"
+        ]) }} as run_day_key
+    from run_days
+
+)
+
+select
+    run_day_key,
+    run_key,
+    activity_date,
+    {{ counts | join(',\n    ') }},
+    false as _is_deleted,
+    {{ synctrail.build_id() }} as _build_id
+from keyed_run_days
+{%- if is_incremental_build %}
+
+union all
+
+select
+    stored.run_day_key,
+    stored.run_key,
+    stored.activity_date,
+    {{ synctrail.prefixed('stored', counts) }},
+    true as _is_deleted,
+    {{ synctrail.build_id() }} as _build_id
+from {{ this }} as stored
+inner join touched_runs on stored.run_key = touched_runs.run_key
+left join keyed_run_days on stored.run_day_key = keyed_run_days.run_day_key
+where keyed_run_days.run_day_key is null and not stored._is_deleted
+{%- endif %}
