@@ -9,20 +9,7 @@
     'was_member'
 ] %}
 
-with sync_log as (
-
-    select
-        *,
-        case
-            when operation in ('delete', 'deleted', 'remove', 'removed') then 'removal'
-            when operation = 'append' then 'append'
-            else 'upsert'
-        end as operation_kind
-    from {{ ref('int_sync_log') }}
-
-),
-
-run_order as (
+with run_order as (
 
     select * from {{ ref('int_run_order') }}
 
@@ -48,18 +35,18 @@ reordered_mirror_syncs as (
 
 touched_records as (
 
-    select record_key from sync_log
+    select record_key from {{ ref('int_sync_log') }} as sync_log
     where _build_id > {{ last_build_id }} and record_key is not null
 
     union distinct
 
-    select sync_log.record_key from sync_log
+    select sync_log.record_key from {{ ref('int_sync_log') }} as sync_log
     inner join reordered_runs on sync_log.run_key = reordered_runs.run_key
     where sync_log.record_key is not null
 
     union distinct
 
-    select sync_log.record_key from sync_log
+    select sync_log.record_key from {{ ref('int_sync_log') }} as sync_log
     inner join reordered_mirror_syncs on sync_log.sync_key = reordered_mirror_syncs.sync_key
     where sync_log.record_key is not null
 
@@ -86,7 +73,7 @@ ordered_attempts as (
                 {%- endfor %}
                 sync_log.log_id desc
         ) as place_from_last
-    from sync_log
+    from {{ ref('int_sync_log') }} as sync_log
     inner join run_order on sync_log.run_key = run_order.run_key
     {%- if is_incremental_build %}
     inner join touched_records on sync_log.record_key = touched_records.record_key
@@ -192,7 +179,7 @@ logged_changes as (
         {%- if is_incremental_build %},
         sync_log._build_id > {{ last_build_id }} or reordered_runs.run_key is not null as is_touched
         {%- endif %}
-    from sync_log
+    from {{ ref('int_sync_log') }} as sync_log
     left join memberships
         on sync_log.record_key = memberships.record_key and sync_log.run_key = memberships.run_key
     {%- if is_incremental_build %}
@@ -224,7 +211,7 @@ inferred_removals as (
         sync_log.split_group,
         mirror_runs._order_build_id
     from memberships
-    inner join sync_log on memberships.log_key = sync_log.log_key
+    inner join {{ ref('int_sync_log') }} as sync_log on memberships.log_key = sync_log.log_key
     inner join run_order as mirror_runs
         on sync_log.sync_key = mirror_runs.sync_key and memberships.next_mirror_run_number = mirror_runs.run_number
     inner join {{ ref('int_sync_runs') }} as runs on mirror_runs.run_key = runs.run_key
@@ -300,7 +287,7 @@ select
 from {{ this }} as stored
 left join touched_records on stored.record_key = touched_records.record_key
 left join (
-    select log_key from sync_log
+    select log_key from {{ ref('int_sync_log') }} as sync_log
     where _is_deleted and _build_id > {{ last_build_id }}
 ) as unlogged on stored.log_key = unlogged.log_key
 left join changes on stored.log_key = changes.log_key

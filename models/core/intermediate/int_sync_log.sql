@@ -7,34 +7,33 @@
     'status', 'invalid_reason', 'status_message', 'split_group', 'batch_number', '_source_file', '_source_row',
     '_load_id'
 ] -%}
-{%- set columns = staged_columns + ['log_key', 'record_key', 'run_key', 'sync_key'] %}
+{%- set columns = staged_columns + ['operation_kind', 'log_key', 'record_key', 'run_key', 'sync_key'] -%}
 
-with attempts as (
-    {{ synctrail.union_sources('attempts', staged_columns) }}
-),
-
-keyed_attempts as (
-
+{%- set keyed_attempts -%}
     select
         *,
+        case
+            when operation in ('delete', 'deleted', 'remove', 'removed') then 'removal'
+            when operation = 'append' then 'append'
+            else 'upsert'
+        end as operation_kind,
         {{ synctrail.hash_key(['source_system', 'log_id']) }} as log_key,
         {{ synctrail.record_key() }} as record_key,
         {{ synctrail.run_key() }} as run_key,
         {{ synctrail.sync_key() }} as sync_key
-    from attempts
+    from (
+        {{- synctrail.union_sources('attempts', staged_columns) }}
+    ) as attempts
+{%- endset %}
 
-),
-
+with {% if is_incremental_build -%}
 new_attempts as (
 
-    select * from keyed_attempts
-    {%- if is_incremental_build %}
+    {{ keyed_attempts }}
     where _load_id in ({{ synctrail.new_loads(synctrail.staging_relations('attempts')) | join(', ') }})
-    {%- endif %}
 
 ),
 
-{% if is_incremental_build -%}
 new_files as (
 
     select distinct _source_file from new_attempts
@@ -52,11 +51,9 @@ vanished as (
 
 ),
 
-{% endif -%}
 candidates as (
 
     select {{ columns | join(', ') }} from new_attempts
-    {%- if is_incremental_build %}
 
     union all
 
@@ -69,19 +66,35 @@ candidates as (
 
     union all
 
+    {# The same row as one that has vanished, in a file that still holds it. -#}
     select {{ synctrail.prefixed('keyed_attempts', columns) }}
-    from keyed_attempts
+    from (
+        {{ keyed_attempts }}
+    ) as keyed_attempts
     inner join vanished
         on keyed_attempts.source_system = vanished.source_system and keyed_attempts.log_id = vanished.log_id
-    {%- endif %}
 
 ),
 
+{% else -%}
+candidates as (
+
+    {{ keyed_attempts }}
+
+),
+
+{% endif -%}
+{# A log_id names one row; if several files hold it, the newest file does. Almost none are, so the search for them is
+   over ids alone. -#}
 contested as (
 
-    select log_key
-    from candidates
-    group by log_key
+    select
+        source_system,
+        log_id
+    from {% if is_incremental_build %}candidates{% else %}(
+        {{- synctrail.union_sources('attempts', ['source_system', 'log_id']) }}
+    ) as attempts{% endif %}
+    group by source_system, log_id
     having count(*) > 1
 
 ),
@@ -89,13 +102,21 @@ contested as (
 ranked as (
 
     select
-        {{ synctrail.prefixed('candidates', columns) }},
+        candidates.source_system,
+        candidates.log_id,
+        candidates._source_file,
+        candidates._source_row,
         row_number() over (
-            partition by candidates.log_key
+            partition by candidates.source_system, candidates.log_id
             order by candidates._census_logged_at desc, candidates._source_file, candidates._source_row
         ) as place
-    from candidates
-    inner join contested on candidates.log_key = contested.log_key
+    from {% if is_incremental_build %}candidates{% else %}(
+        {{- synctrail.union_sources(
+            'attempts', ['source_system', 'log_id', '_census_logged_at', '_source_file', '_source_row']
+        ) }}
+    ) as candidates{% endif %}
+    inner join contested
+        on candidates.source_system = contested.source_system and candidates.log_id = contested.log_id
 
 ),
 
@@ -103,13 +124,12 @@ current_rows as (
 
     select {{ synctrail.prefixed('candidates', columns) }}
     from candidates
-    left join contested on candidates.log_key = contested.log_key
-    where contested.log_key is null
-
-    union all
-
-    select {{ columns | join(', ') }} from ranked
-    where place = 1
+    left join (select * from ranked where place > 1) as outdated
+        on candidates.source_system = outdated.source_system
+        and candidates.log_id = outdated.log_id
+        and candidates._source_file = outdated._source_file
+        and candidates._source_row = outdated._source_row
+    where outdated.log_id is null
 
 )
 
