@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import statistics
 from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
-from typing import Any
 
 from reference_core import Core, Row
 
@@ -75,7 +75,7 @@ class SyncMarts:
 
 
 def sync_marts(history: Core, tables: dict[str, list[Row]], thresholds: Thresholds) -> SyncMarts:
-    """Return what the sync marts must hold, given the core models and the staging tables that they come from."""
+    """Return what the sync marts must hold, given the core models and the staging tables below them."""
     result = SyncMarts()
     for sync in _syncs(history, tables):
         health = _health(sync, thresholds)
@@ -131,7 +131,7 @@ def _health(sync: _Sync, thresholds: Thresholds) -> Row:
     runs = sync.runs
     failed = [facts.run["status"] == "failed" for facts in runs]
     starts = [facts.run["started_at"] for facts in runs if facts.run["started_at"]]
-    intervals = [(after - before).total_seconds() for before, after in zip(starts, starts[1:], strict=False)]
+    intervals = [(after - before).total_seconds() for before, after in itertools.pairwise(starts)]
     timed = [facts for facts in runs if facts.run["duration_seconds"] is not None]
     durations = [facts.run["duration_seconds"] for facts in timed]
     attempted = sum(facts.with_status("succeeded", "rejected") for facts in runs)
@@ -194,8 +194,8 @@ def _daily(sync: _Sync) -> list[Row]:
     if not counts:
         return []
     first, last = min(counts), max(counts)
-    columns = ("n_runs", "n_attempts", "n_succeeded", "n_rejected", "n_invalid", "n_added", "n_changed", "n_removed",
-               "n_inferred_removals")  # fmt: skip
+    columns = ["n_runs", "n_attempts", "n_succeeded", "n_rejected", "n_invalid", "n_inferred_removals"]
+    columns += ["n_added", "n_changed", "n_removed"]
     return [
         {
             "source_system": "census_lake",
@@ -242,18 +242,22 @@ def _alerts(sync: _Sync, health: Row, thresholds: Thresholds) -> list[Row]:
                 open_alert = None
             elif open_alert is None:
                 opening = facts.run
-                open_alert = _alert(sync, alert_type, opening, opening["started_at"], observed, threshold)
+                open_alert = _alert(
+                    sync, alert_type, opening, opening["started_at"], observed=observed, threshold=threshold
+                )
                 alerts.append(open_alert)
     if health["is_stale"]:
         limit = thresholds.stale_factor * health["median_run_interval_seconds"]
         opened_at = health["last_run_at"] + timedelta(seconds=limit)
         idle = health["seconds_since_last_run"]
-        alerts.append(_alert(sync, "stale_sync", sync.runs[-1].run, opened_at, idle, limit))
+        alerts.append(
+            _alert(sync, "stale_sync", sync.runs[-1].run, opened_at, observed=idle, threshold=limit)
+        )
     return alerts
 
 
 def _alert(
-    sync: _Sync, alert_type: str, run: Row, opened_at: datetime | None, observed: float, threshold: float
+    sync: _Sync, alert_type: str, run: Row, opened_at: datetime | None, *, observed: float, threshold: float
 ) -> Row:
     return {
         "source_system": "census_lake",

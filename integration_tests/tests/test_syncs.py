@@ -12,7 +12,7 @@ from dbt_project_runner import Project
 from random_histories import Delivery, random_deliveries
 from reference_core import core
 from reference_syncs import SyncMarts, Thresholds, sync_marts
-from staging_rows import EPOCH, Attempt, Lake, Run, at
+from staging_rows import EPOCH, Lake, at
 from warehouses import Warehouse
 
 KEYS = {
@@ -25,7 +25,7 @@ THRESHOLDS = Thresholds(
     as_of=at(60 * 24 * 7), full_sync_members=2, full_sync_share=0.6, failed_records=0.5, runtime_seconds=1800
 )
 MODELS = "+sync_health +sync_daily +sync_alerts"
-SOURCE_OBJECT = {
+SOURCE_OBJECT: dict[str, object] = {
     "id": "30",
     "type": "DataWarehouse::FilterSegmentSource",
     "name": "Big spenders",
