@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from py4j.protocol import Py4JError
-from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from rich.console import Console
 from rich.text import Text
@@ -20,9 +18,9 @@ from synctrail import __version__
 from synctrail.errors import SynctrailError, UsageError
 from synctrail.load import LoadResult
 from synctrail.load import load as run_load
-from synctrail.profile import read_target
+from synctrail.dbt_target import read_target
 from synctrail.progress import Reporter
-from synctrail.spark_errors import translate
+from synctrail.spark_errors import SPARK_ERRORS, translate
 from synctrail.spark_session import spark_session
 from synctrail.status import plain, read_status, show
 from synctrail.warehouses.base import Warehouse
@@ -90,7 +88,7 @@ def load(  # noqa: PLR0917 - typer reads the options off it
         reporter = Reporter(_errors)
         try:
             result = run_load(spark, warehouse, lake, reporter, wait_seconds=wait)
-        except (PySparkException, Py4JError) as error:
+        except SPARK_ERRORS as error:
             raise translate(error, lake) from error
         _tell(reporter, result)
         sys.stdout.write(json.dumps(plain(result.history)) + "\n")
@@ -118,7 +116,7 @@ def status(  # noqa: PLR0917 - typer reads the options off it
             _session(warehouse, conf, debug=debug)
         try:
             found = read_status(warehouse)
-        except (PySparkException, Py4JError) as error:
+        except SPARK_ERRORS as error:
             raise translate(error, warehouse.name) from error
         if as_json:
             sys.stdout.write(json.dumps(found.to_dict()) + "\n")

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 
-from py4j.protocol import Py4JJavaError
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 
 from synctrail.columns import first_line
 from synctrail.errors import BusyError, LakeError, SparkError, SynctrailError
+
+SPARK_ERRORS: tuple[type[Exception], ...] = (PySparkException, Py4JError)
+"""What a call of Spark may raise."""
 
 _CAUSE = re.compile(r"^(?:: |Caused by: )?([\w.$]+(?:Exception|Error)): (.+)$", re.MULTILINE)
 _NO_FILE_SYSTEM = ("UnsupportedFileSystemException", "No FileSystem for scheme", "FileSystem not found")
@@ -27,8 +30,8 @@ def translate(error: Exception, lake: str) -> SynctrailError:
     text = _text(error)
     if "XSDB6" in text:
         return BusyError(
-            "another process uses the Spark catalog: its Derby metastore serves one process at a time; end the other"
-            " load or dbt run, then load again"
+            "another process uses the Spark catalog: its Derby metastore serves one process at a time;"
+            " end the other load or dbt run, then load again"
         )
     if any(sign in text for sign in _DENIED):
         return LakeError(f"no permission to read {lake} or to write the staging tables: {explain(error)}")
@@ -40,8 +43,4 @@ def translate(error: Exception, lake: str) -> SynctrailError:
 
 
 def _text(error: BaseException) -> str:
-    if isinstance(error, PySparkException):
-        return f"{error}\n{getattr(error, '_stackTrace', '') or ''}"
-    if isinstance(error, Py4JJavaError):
-        return str(error)
-    return str(error)
+    return f"{error}\n{getattr(error, '_stackTrace', None) or ''}"

@@ -9,13 +9,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import IO
 
-from py4j.protocol import Py4JError
-from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from synctrail.errors import SparkError
 from synctrail.java import find_java_home
-from synctrail.spark_errors import explain
+from synctrail.spark_errors import SPARK_ERRORS, explain
 
 _LOCAL_DEFAULTS = {
     "spark.app.name": "synctrail",
@@ -75,7 +73,7 @@ def _start(builder: SparkSession.Builder, settings: Mapping[str, str]) -> SparkS
         builder = builder.config(name, value)
     try:
         return builder.getOrCreate()
-    except (PySparkException, Py4JError, OSError) as error:
+    except (*SPARK_ERRORS, OSError) as error:
         raise SparkError(f"Spark does not start: {explain(error)}") from error
 
 

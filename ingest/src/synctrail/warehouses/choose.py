@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from synctrail.errors import UsageError
-from synctrail.profile import Target
+from synctrail.dbt_target import Target
 from synctrail.warehouses.base import Warehouse
 
 
