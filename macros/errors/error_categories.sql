@@ -1,0 +1,78 @@
+{#
+    A query with one row per row of `messages`, a relation or CTE with the columns message and destination:
+    these two, and the category, is_retryable and suggested_action of the first rule that matches.
+
+    The message is lower-cased, cut to its first 4,000 characters, and matched in part. A rule that names a
+    destination holds where the row's destination contains that name, letters and digits alone compared:
+    `google_ads` holds for `GoogleAds` and for `Google Ads Customer Match`.
+
+    The rules are read before the model runs and become literals of one CASE: an expression that is compiled
+    once and stops at the first match, and the only form that Redshift takes. Nothing is read, and so every row
+    is uncategorized, where dbt only parses or compiles without the warehouse.
+#}
+{% macro error_categories(messages) -%}
+    with rules as (
+        {{ synctrail.error_rules() }}
+    ),
+
+    texts as (
+        select
+            message,
+            destination,
+            lower(substring(message, 1, 4000)) as message_text,
+            {{ synctrail.regexp_replace('lower(destination)', '[^a-z0-9]+', '') }} as destination_text
+        from {{ messages }}
+    ),
+
+    matched as (
+        select
+            message,
+            destination,
+            {{ synctrail.first_error_rule('message_text', 'destination_text') }} as rule_number
+        from texts
+    )
+
+    select
+        matched.message,
+        matched.destination,
+        coalesce(rules.category, 'uncategorized') as category,
+        coalesce(rules.is_retryable, false) as is_retryable,
+        coalesce(
+            rules.suggested_action, 'Read the message and add a rule of your own if it comes often.'
+        ) as suggested_action
+    from matched
+    left join rules on matched.rule_number = rules.rule_number
+{%- endmacro %}
+
+{# The rule_number of the first rule that matches, or null. #}
+{% macro first_error_rule(message_text, destination_text) -%}
+    {%- set conditions = [] -%}
+    {%- for rule_number, destination, pattern in synctrail.readable_error_rules() -%}
+        {%- set condition = synctrail.regexp_like(message_text, pattern) -%}
+        {%- if destination -%}
+            {%- set name = modules.re.sub('[^a-z0-9]+', '', destination | lower) -%}
+            {%- set condition = destination_text ~ " like '%" ~ name ~ "%' and " ~ condition -%}
+        {%- endif -%}
+        {%- do conditions.append('when ' ~ condition ~ ' then ' ~ (rule_number | int)) -%}
+    {%- endfor -%}
+    {%- if conditions -%}
+        case
+                {{ conditions | join('\n                ') }}
+            end
+    {%- else -%}
+        cast(null as {{ dbt.type_int() }})
+    {%- endif -%}
+{%- endmacro %}
+
+{# The rules that the warehouse holds now; none before the seed is built or where dbt may not ask. #}
+{% macro readable_error_rules() %}
+    {%- if not (execute and flags.INTROSPECT) or load_relation(ref('synctrail', 'error_category_rules')) is none -%}
+        {{- return([]) -}}
+    {%- endif -%}
+    {{- return(
+        run_query(
+            'select rule_number, destination, pattern from (' ~ synctrail.error_rules()
+            ~ ') as numbered order by rule_number'
+        ).rows
+    ) -}}
+{% endmacro %}
