@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import random
 from dataclasses import replace
+from datetime import datetime
 
-from staging_rows import Attempt, Run, at
+from staging_rows import EPOCH, Attempt, Run, at
 
 _STATUSES = ["succeeded"] * 8 + ["rejected"] * 4 + ["DUPLICATE", "null", "NULL ", None, "skipped", "Succeeded"]
 _OPERATIONS = {
@@ -81,3 +82,24 @@ def random_deliveries(seed: int, *, syncs: int, loads: int) -> list[Delivery]:
                     kept = [replace(attempt, status="succeeded") for attempt in attempts if rng.random() < 0.6]
                     deliveries[rng.randrange(arrival + 1, loads)][0].extend(kept)
     return deliveries
+
+
+def spread_over_days(delivery: Delivery) -> Delivery:
+    """Stretch the hours of a random history to days, so that dates have gaps and some runs take long."""
+
+    def later(moment: datetime | None) -> datetime | None:
+        return moment and EPOCH + (moment - EPOCH) * 20
+
+    attempts, runs = delivery
+    return (
+        [
+            replace(
+                attempt,
+                batch_started_at=later(attempt.batch_started_at),
+                batch_completed_at=later(attempt.batch_completed_at),
+                file_modified_at=later(attempt.file_modified_at) or EPOCH,
+            )
+            for attempt in attempts
+        ],
+        [replace(run, sync_run_started_at=later(run.sync_run_started_at)) for run in runs],
+    )

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
-from datetime import datetime
 from typing import Any
 
 import pytest
 from dbt_project_runner import Project
-from random_histories import Delivery, random_deliveries
+from random_histories import random_deliveries, spread_over_days
 from reference_core import core
 from reference_syncs import SyncMarts, Thresholds, sync_marts
-from staging_rows import EPOCH, Lake, at
+from staging_rows import Lake, at
 from warehouses import Warehouse
 
 KEYS = {
@@ -31,27 +29,6 @@ SOURCE_OBJECT: dict[str, object] = {
     "name": "Big spenders",
     "org_id": "1",
 }
-
-
-def spread_over_days(delivery: Delivery) -> Delivery:
-    """Stretch the hours of a random history to days, so that dates have gaps and some runs take long."""
-
-    def later(moment: datetime | None) -> datetime | None:
-        return moment and EPOCH + (moment - EPOCH) * 20
-
-    attempts, runs = delivery
-    return (
-        [
-            replace(
-                attempt,
-                batch_started_at=later(attempt.batch_started_at),
-                batch_completed_at=later(attempt.batch_completed_at),
-                file_modified_at=later(attempt.file_modified_at) or EPOCH,
-            )
-            for attempt in attempts
-        ],
-        [replace(run, sync_run_started_at=later(run.sync_run_started_at)) for run in runs],
-    )
 
 
 def assert_marts_follow_the_definitions(warehouse: Warehouse, expected: SyncMarts) -> None:
