@@ -1,0 +1,98 @@
+# Everything happens in this checkout: environments in .venv and .cache, nothing elsewhere.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+BASE_PYTHON ?= $(firstword $(shell command -v python3.13 python3.12 python3.11 python3))
+WAREHOUSE ?= duckdb
+UV_VERSION := 0.13.8
+
+BIN := .venv/bin
+PYTHON := $(BIN)/python
+JAVA = $(shell $(PYTHON) -m synctrail.java 2>/dev/null)
+export JAVA_HOME = $(JAVA)
+export PYSPARK_PYTHON := $(CURDIR)/$(PYTHON)
+export DBT_SEND_ANONYMOUS_USAGE_STATS := false
+export UV_CACHE_DIR := $(CURDIR)/.cache/uv
+export UV_LINK_MODE := copy
+
+.PHONY: help
+help:  ## List the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
+
+.PHONY: demo
+demo: .cache/demo.ready  ## Sample lake, load, dbt build, findings (WAREHOUSE=duckdb or spark)
+	$(PYTHON) demo/demo.py --warehouse $(WAREHOUSE)
+
+.PHONY: test
+test: lint test-ingest test-package test-demo  ## Everything that must pass: lint, the loader, the package, the demo
+
+.PHONY: lint
+lint: .cache/dev.ready .cache/bouncer.ready  ## ruff, mypy, sqlfluff, dbt's deprecations, dbt-bouncer
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy ingest/src benchmarks demo
+	MYPYPATH=integration_tests $(BIN)/mypy integration_tests
+	$(PYTHON) integration_tests/lint_package.py
+	.cache/bouncer/bin/dbt-bouncer --config-file dbt-bouncer.yml
+
+.PHONY: test-ingest
+test-ingest: .cache/dev.ready  ## The loader's tests
+	$(PYTHON) -m pytest ingest/tests
+
+.PHONY: test-package
+test-package: .cache/dev.ready  ## The dbt package on DuckDB and on Spark
+	$(PYTHON) -m pytest integration_tests --warehouse duckdb --warehouse spark
+
+.PHONY: test-demo
+test-demo: .cache/demo.ready  ## The demo on both warehouses
+	$(PYTHON) demo/demo.py --warehouse duckdb
+	$(PYTHON) demo/demo.py --warehouse spark
+
+.PHONY: bench
+bench: .cache/dev.ready  ## Print the figures of every benchmark
+	$(PYTHON) benchmarks/ingest.py
+	$(PYTHON) benchmarks/models.py
+	$(PYTHON) benchmarks/error_rules.py
+
+.PHONY: lock
+lock: .cache/uv.ready  ## Pin the newest fitting versions of the development dependencies
+	for name in demo dev bouncer java; do \
+	  $(BIN)/uv pip compile --quiet --upgrade --python-version 3.11 --generate-hashes --no-emit-index-url \
+	    --no-header --no-annotate requirements/$$name.in --output-file requirements/$$name.txt; \
+	done
+
+.PHONY: clean
+clean:  ## Remove all that set-up, tests and the demo made
+	rm -rf .venv .cache {demo,integration_tests}/{target,dbt_packages,logs,package-lock.yml} target logs
+
+# Set-up, each step once.
+
+.cache/uv.ready:
+	@[ -n "$(BASE_PYTHON)" ] || { echo "Python 3.11 or later is needed, and none is on the PATH." >&2; exit 1; }
+	@$(BASE_PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "Python 3.11 or later is needed; $(BASE_PYTHON) is older. Name one with BASE_PYTHON=..." >&2; exit 1; }
+	mkdir -p .cache
+	$(BASE_PYTHON) -m venv .venv
+	$(PYTHON) -m pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
+	touch $@
+
+.cache/demo.ready: .cache/uv.ready requirements/demo.txt requirements/java.txt ingest/pyproject.toml
+	$(BIN)/uv pip install --quiet --python $(PYTHON) --require-hashes -r requirements/demo.txt
+	$(BIN)/uv pip install --quiet --python $(PYTHON) --no-deps --no-build-isolation --editable ingest
+	$(PYTHON) -m synctrail.java >/dev/null 2>&1 \
+	  || $(BIN)/uv pip install --quiet --python $(PYTHON) --require-hashes -r requirements/java.txt
+	$(PYTHON) -m synctrail.java >/dev/null
+	JAVA_HOME=$$($(PYTHON) -m synctrail.java) $(PYTHON) -m synctrail.jars .cache/jars >/dev/null
+	touch $@
+
+.cache/dev.ready: .cache/demo.ready requirements/dev.txt
+	$(BIN)/uv pip install --quiet --python $(PYTHON) --require-hashes -r requirements/dev.txt
+	touch $@
+
+.cache/bouncer.ready: .cache/uv.ready requirements/bouncer.txt
+	$(BASE_PYTHON) -m venv .cache/bouncer
+	$(BIN)/uv pip install --quiet --python .cache/bouncer/bin/python --require-hashes -r requirements/bouncer.txt
+	touch $@
