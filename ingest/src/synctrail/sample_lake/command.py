@@ -1,0 +1,77 @@
+"""The command ``synctrail sample-lake``."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from synctrail.errors import UsageError
+from synctrail.sample_lake import SampleLake, default_runs, write_sample_lake
+
+
+def sample_lake(
+    directory: Annotated[
+        Path, typer.Argument(metavar="DIR", help="A folder that is empty or does not exist yet.")
+    ],
+    rows: Annotated[int, typer.Option(help="Rows of all record files together.")] = 20_000,
+    seed: Annotated[int, typer.Option(help="The same seed writes the same lake, byte for byte.")] = 0,
+    runs: Annotated[
+        int | None,
+        typer.Option(help="Sync runs, of all syncs together.", show_default="by the rows, at most 400"),
+    ] = None,
+    rows_per_file: Annotated[
+        int | None,
+        typer.Option(
+            help="At most so many rows in one record file.", show_default="by the rows, at most 50,000"
+        ),
+    ] = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace what this command has written to DIR before.")
+    ] = False,
+) -> None:
+    """Write a sample lake, as Census Sync Tracking would: ten syncs of three organizations, ending 2025-12-31."""
+    if "://" in str(directory) or ":/" in str(directory):
+        raise UsageError(f"{directory} is no local folder: write the lake to one, and copy it from there")
+    columns = (TextColumn("Writing rows"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    errors = Console(stderr=True)
+    with Progress(*columns, console=errors, transient=True, disable=not errors.is_terminal) as progress:
+        bar = progress.add_task("rows", total=rows)
+        lake = write_sample_lake(
+            directory,
+            rows=rows,
+            seed=seed,
+            runs=default_runs(rows) if runs is None else runs,
+            rows_per_file=rows_per_file,
+            overwrite=overwrite,
+            progress=lambda written: progress.advance(bar, written),
+        )
+    _tell(lake)
+
+
+def _tell(lake: SampleLake) -> None:
+    console = Console()
+    table = Table("sync", "source", "destination", "runs", "rows", "first run", "last run", box=None)
+    for sync in lake.syncs:
+        table.add_row(
+            f"{sync.org_id}/{sync.sync_id}",
+            sync.source,
+            sync.destination,
+            f"{sync.runs:,}",
+            f"{sync.rows:,}",
+            f"{sync.first_run_at:%Y-%m-%d}",
+            f"{sync.last_run_at:%Y-%m-%d}",
+        )
+    console.print(table)
+    console.print(
+        f"\nWrote {lake.rows:,} rows of {lake.runs:,} runs in {lake.record_files:,} record files"
+        f" to {lake.root}.\nLoad it with: synctrail load {shlex.quote(str(lake.root))}",
+        soft_wrap=True,
+        highlight=False,
+        markup=False,
+    )
