@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 
 from reference_core import Core, Row
 
@@ -141,8 +141,9 @@ def _dates(history: Core, sync_id: str, changes: list[Row]) -> list[date]:
 
 
 def _daily(audience: _Audience, dates: list[date], spells: list[Row]) -> list[Row]:
-    entered = Counter(spell["entry"]["occurred_at"].date() for spell in spells if spell["entry"])
-    exited = Counter(spell["exit"]["occurred_at"].date() for spell in spells if spell["exit"])
+    lasting = [(_entered_on(spell, dates[0]), _exited_on(spell, dates[0])) for spell in spells]
+    entered = Counter(_entered_on(spell, dates[0]) for spell in spells if spell["entry"])
+    exited = Counter(exit_date for _, exit_date in lasting)
     return [
         {
             "source_system": "census_lake",
@@ -151,12 +152,20 @@ def _daily(audience: _Audience, dates: list[date], spells: list[Row]) -> list[Ro
             "date": day,
             "n_entered": entered[day],
             "n_exited": exited[day],
-            "n_members": sum(1 for spell in spells if _is_in_at_the_end_of(day, spell)),
+            "n_members": sum(1 for begin, end in lasting if begin <= day and not (end and end <= day)),
         }
         for day in dates
     ]
 
 
-def _is_in_at_the_end_of(day: date, spell: Row) -> bool:
-    has_entered = not spell["entry"] or spell["entry"]["occurred_at"].date() <= day
-    return has_entered and not (spell["exit"] and spell["exit"]["occurred_at"].date() <= day)
+def _entered_on(spell: Row, first_date: date) -> date:
+    moment: datetime | None = spell["entry"] and spell["entry"]["occurred_at"]
+    return moment.date() if moment else first_date
+
+
+def _exited_on(spell: Row, first_date: date) -> date | None:
+    """Return the date of the exit; an inferred removal by a run without any time counts on the entry's."""
+    if not spell["exit"]:
+        return None
+    moment: datetime | None = spell["exit"]["occurred_at"]
+    return moment.date() if moment else _entered_on(spell, first_date)
