@@ -63,6 +63,7 @@ class _Sync:
     destination: str | None
     runs: list[_RunFacts] = field(default_factory=list)
     members: set[str] = field(default_factory=set)
+    failing: set[str] = field(default_factory=set)
 
 
 @dataclass
@@ -98,18 +99,22 @@ def _syncs(history: Core, tables: dict[str, list[Row]]) -> list[_Sync]:
         telling = ([run for run in series if (sync_id, run["sync_run_id"]) in told] or series)[-1]
         sync = _Sync(sync_id, telling["model_name"] or sync_id, telling["destination"])
         for run in series:
-            sync.runs.append(_replay(sync.members, run, changes[sync_id, run["sync_run_id"]]))
+            sync.runs.append(_replay(sync, run, changes[sync_id, run["sync_run_id"]]))
         syncs.append(sync)
     return syncs
 
 
-def _replay(members: set[str], run: Row, changes: list[Row]) -> _RunFacts:
+def _replay(sync: _Sync, run: Row, changes: list[Row]) -> _RunFacts:
+    members = sync.members
     attempts = [change for change in changes if not change["is_inferred"]]
     attempted = {row["row_id"] for row in attempts}
     facts = _RunFacts(run, attempts, len(changes) - len(attempts), len(members), len(members & attempted))
     for change in changes:
         if change["is_final_attempt"] and change["log_status"] == "succeeded" and change["kind"] != "append":
             (members.add if change["kind"] == "upsert" else members.discard)(change["row_id"])
+        if change["is_final_attempt"]:
+            is_failing = change["log_status"] in ("rejected", "invalid", "aborted")
+            (sync.failing.add if is_failing else sync.failing.discard)(change["row_id"])
     return facts
 
 
@@ -167,6 +172,7 @@ def _health(sync: _Sync, thresholds: Thresholds) -> Row:
             else None
         ),
         "n_current_members": len(sync.members),
+        "n_open_failed_records": len(sync.failing),
         "median_run_interval_seconds": median,
         "seconds_since_last_run": idle,
         "is_stale": (

@@ -3,8 +3,8 @@
 {%- set is_incremental_build = synctrail.is_incremental_build() -%}
 {%- set last_build_id = synctrail.last_build_id() if is_incremental_build -%}
 {%- set counts = [
-    'n_attempts', 'n_succeeded', 'n_rejected', 'n_invalid', 'n_added', 'n_changed', 'n_removed', 'n_inferred_removals',
-    'n_members_attempted', 'n_members_gained', 'n_members_lost'
+    'n_attempts', 'n_succeeded', 'n_rejected', 'n_invalid', 'n_added', 'n_changed', 'n_removed',
+    'n_inferred_removals', 'n_members_attempted', 'n_members_gained', 'n_members_lost'
 ] %}
 
 with changelog as (
@@ -44,8 +44,9 @@ changes as (
 
     select
         changelog.run_key,
-        {{ synctrail.utc_date('coalesce(changelog.batch_started_at, runs.started_at, changelog._census_logged_at)') }}
-            as activity_date,
+        {{ synctrail.utc_date(
+            'coalesce(changelog.batch_started_at, runs.started_at, changelog._census_logged_at)'
+        ) }} as activity_date,
         changelog.status,
         changelog.op_type,
         changelog.is_inferred,

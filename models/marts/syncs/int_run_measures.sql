@@ -35,7 +35,8 @@ measured as (
         runs.status,
         runs.started_at,
         {%- for outcome in ['planned', 'attempted', 'succeeded', 'failed'] %}
-        runs.num_{{ outcome }}_add + runs.num_{{ outcome }}_change + runs.num_{{ outcome }}_remove as n_{{ outcome }},
+        runs.num_{{ outcome }}_add + runs.num_{{ outcome }}_change + runs.num_{{ outcome }}_remove
+            as n_{{ outcome }},
         {%- endfor %}
         runs.num_invalid as n_invalid,
         runs.duration_seconds,

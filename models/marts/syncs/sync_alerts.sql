@@ -1,10 +1,11 @@
 {{ config(materialized='table') }}
 
-{%- set failed_share = 'cast(n_failed + n_invalid as ' ~ synctrail.type_double() ~ ') / nullif(n_planned, 0)' -%}
+{%- set double = synctrail.type_double() -%}
+{%- set failed_share = 'cast(n_failed + n_invalid as ' ~ double ~ ') / nullif(n_planned, 0)' -%}
 {#- Counts instead of a mean, so that a difference of exactly the threshold is no alert in any arithmetic. -#}
-{%- set deviation = 'cast(abs(n_planned * n_runs_before - n_planned_before) as ' ~ synctrail.type_double()
+{%- set deviation = 'cast(abs(n_planned * n_runs_before - n_planned_before) as ' ~ double
     ~ ') / nullif(n_planned_before, 0)' -%}
-{%- set attempted_share = 'cast(n_members_attempted as ' ~ synctrail.type_double() ~ ') / nullif(n_members_before, 0)' -%}
+{%- set attempted_share = 'cast(n_members_attempted as ' ~ double ~ ') / nullif(n_members_before, 0)' -%}
 {%- set rules = [
     {
         'alert_type': 'failed_sync',
@@ -56,7 +57,9 @@ runs as (
     select
         measures.*,
         syncs.has_mirror_operations or syncs.has_append_operations as replaces_or_appends,
-        {%- for column, aggregate in [('n_planned_before', 'sum(measures.n_planned)'), ('n_runs_before', 'count(*)')] %}
+        {%- for column, aggregate in [
+            ('n_planned_before', 'sum(measures.n_planned)'), ('n_runs_before', 'count(*)')
+        ] %}
         {{ aggregate }} over (
             partition by measures.sync_key
             order by measures.run_number
@@ -78,8 +81,8 @@ judged as (
         select
             *,
             '{{ rule.alert_type }}' as alert_type,
-            cast({{ rule.observed_value }} as {{ synctrail.type_double() }}) as observed_value,
-            cast({{ rule.threshold }} as {{ synctrail.type_double() }}) as threshold
+            cast({{ rule.observed_value }} as {{ double }}) as observed_value,
+            cast({{ rule.threshold }} as {{ double }}) as threshold
         from runs
     ) as measured
     {%- if not loop.last %}
@@ -145,7 +148,7 @@ stale_alerts as (
         cast(null as {{ dbt.type_string() }}) as resolved_run_id,
         cast(null as {{ dbt.type_timestamp() }}) as resolved_at,
         health.seconds_since_last_run as observed_value,
-        cast({{ var('synctrail_stale_factor') }} * health.median_run_interval_seconds as {{ synctrail.type_double() }})
+        cast({{ var('synctrail_stale_factor') }} * health.median_run_interval_seconds as {{ double }})
             as threshold
     from health
     inner join syncs on health.source_system = syncs.source_system and health.sync_id = syncs.sync_id
@@ -196,8 +199,9 @@ select
             synctrail.percent_text('alerts.threshold'), "'.'"
         ]) }}
         when 'sync_runtime' then {{ dbt.concat([
-            "'Run '", 'alerts.opened_run_id', "' took '", synctrail.whole_number_text('alerts.observed_value'),
-            "' seconds; the limit is '", synctrail.whole_number_text('alerts.threshold'), "'.'"
+            "'Run '", 'alerts.opened_run_id', "' took '",
+            synctrail.whole_number_text('alerts.observed_value'), "' seconds; the limit is '",
+            synctrail.whole_number_text('alerts.threshold'), "'.'"
         ]) }}
         when 'record_count_deviation' then {{ dbt.concat([
             "'Run '", 'alerts.opened_run_id', "' has '", synctrail.percent_text('alerts.observed_value'),

@@ -1,7 +1,8 @@
 {{ config(materialized='table') }}
 
 {%- set attempt_counts = [
-    'n_attempts', 'n_succeeded', 'n_rejected', 'n_invalid', 'n_added', 'n_changed', 'n_removed', 'n_inferred_removals'
+    'n_attempts', 'n_succeeded', 'n_rejected', 'n_invalid', 'n_added', 'n_changed', 'n_removed',
+    'n_inferred_removals'
 ] %}
 
 with syncs as (

@@ -23,6 +23,17 @@ members as (
 
 ),
 
+open_failed_records as (
+
+    select
+        sync_key,
+        count(*) as n_open_failed_records
+    from {{ ref('int_failed_records') }}
+    where not _is_deleted
+    group by sync_key
+
+),
+
 last_good_runs as (
 
     select
@@ -87,6 +98,8 @@ select
     case when timed.total_duration_seconds > 0 then timed.n_timed_attempts / timed.total_duration_seconds end
         as records_per_second,
     cast(coalesce(members.n_current_members, 0) as {{ dbt.type_bigint() }}) as n_current_members,
+    cast(coalesce(open_failed_records.n_open_failed_records, 0) as {{ dbt.type_bigint() }})
+        as n_open_failed_records,
     timed.median_run_interval_seconds,
     timed.seconds_since_last_run,
     coalesce(
@@ -98,3 +111,4 @@ select
 from timed
 inner join syncs on timed.sync_key = syncs.sync_key
 left join members on timed.sync_key = members.sync_key
+left join open_failed_records on timed.sync_key = open_failed_records.sync_key
