@@ -1,0 +1,189 @@
+{#
+    A query: the top-level keys in which two JSON objects may differ, compared before they are expanded, so that equal
+    values never become rows.
+
+    relation, key: where the objects are, and the column that tells a pair from the others
+    left, right: columns with the objects, as text; a pair in which either is no JSON object gives no rows
+    Result: key, field_name, left_json, right_json: compact JSON text, objects with their keys sorted, strings without
+    needless escapes; an SQL null where the object has no such key. Of a key that occurs twice, the last one counts.
+    Numbers of one value may still be written in two ways (see json_comparable).
+#}
+{% macro json_differences(relation, key, left, right) %}
+    {{- return(adapter.dispatch('json_differences', 'synctrail')(relation, key, left, right)) -}}
+{% endmacro %}
+
+{% macro default__json_differences(relation, key, left, right) %}
+    {{- return(synctrail.unsupported_adapter('json_differences')) -}}
+{% endmacro %}
+
+{# json_keys and the wildcard path give lists of one order. https://duckdb.org/docs/stable/data/json/json_functions #}
+{% macro duckdb__json_differences(relation, key, left, right) %}
+    with objects as (
+
+        select
+            {{ key }},
+            {%- for side, payload in [('left', left), ('right', right)] %}
+            case when {{ synctrail.json_is_object(payload) }} then {{ payload }} end as {{ side }}_object
+            {%- if not loop.last %},{% endif %}
+            {%- endfor %}
+        from {{ relation }}
+
+    ),
+
+    {# Read as a variant, an object keeps the last of equal keys. -#}
+    objects_of_unique_keys as (
+
+        select
+            {{ key }},
+            {%- for object in ['left_object', 'right_object'] %}
+            case
+                when len(json_keys({{ object }})) = len(list_distinct(json_keys({{ object }}))) then {{ object }}
+                else cast(cast(cast({{ object }} as json) as variant) as json)
+            end as {{ object }}
+            {%- if not loop.last %},{% endif %}
+            {%- endfor %}
+        from objects
+        where left_object is not null and right_object is not null
+
+    ),
+
+    members as (
+
+        select
+            {{ key }},
+            {%- for side in ['left', 'right'] %}
+            list_transform(
+                list_zip(json_keys({{ side }}_object), json_extract({{ side }}_object, '$.*')),
+                lambda member: json_quote(member[1]) || ':' || member[2]
+            ) as {{ side }}_members
+            {%- if not loop.last %},{% endif %}
+            {%- endfor %}
+        from objects_of_unique_keys
+
+    ),
+
+    reduced as (
+
+        select
+            {{ key }},
+            {%- for side, other in [('left', 'right'), ('right', 'left')] %}
+            '{' || array_to_string(
+                list_filter({{ side }}_members, lambda member: not list_contains({{ other }}_members, member)), ','
+            ) || '}' as {{ side }}_object
+            {%- if not loop.last %},{% endif %}
+            {%- endfor %}
+        from members
+
+    ),
+
+    fields as (
+
+        {%- for side in ['left', 'right'] %}
+        select
+            {{ key }},
+            '{{ side }}' as side,
+            unnest(json_keys({{ side }}_object)) as field_name,
+            cast(unnest(json_extract({{ side }}_object, '$.*')) as varchar) as field_json
+        from reduced
+        where {{ side }}_object <> '{}'
+        {%- if not loop.last %}
+        union all
+        {%- endif %}
+        {%- endfor %}
+
+    )
+
+    select
+        {{ key }},
+        field_name,
+        {%- for side in ['left', 'right'] %}
+        {#- Only a nested object has keys to sort. #}
+        max(case
+            when side <> '{{ side }}' then null
+            when contains(field_json, '{') then json_normalize(field_json)
+            else field_json
+        end) as {{ side }}_json
+        {%- if not loop.last %},{% endif %}
+        {%- endfor %}
+    from fields
+    group by {{ key }}, field_name
+{% endmacro %}
+
+{#
+    A variant sorts its keys and forgets how a number was written; from_json remembers, and is asked about the numbers
+    that differ alone. Each member is written as `<length of the key>:<key><JSON text>`: array_except hashes texts, but
+    compares structs one with all. https://spark.apache.org/docs/latest/sql-ref-datatypes.html
+#}
+{% macro spark__json_differences(relation, key, left, right) %}
+    with members as (
+
+        select
+            {{ key }},
+            {{ left }} as left_payload,
+            {{ right }} as right_payload,
+            {%- for side, payload in [('left', left), ('right', right)] %}
+            transform(
+                map_entries({{ synctrail.spark_json_object(payload) }}),
+                member -> concat(length(member.key), ':', member.key, coalesce(to_json(member.value), 'null'))
+            ) as {{ side }}_members
+            {%- if not loop.last %},{% endif %}
+            {%- endfor %}
+        from {{ relation }}
+
+    ),
+
+    differing_members as (
+
+        select
+            {{ key }},
+            left_payload,
+            right_payload,
+            explode(concat(
+                transform(array_except(left_members, right_members), member -> struct('left' as side, member as text)),
+                transform(array_except(right_members, left_members), member -> struct('right' as side, member as text))
+            )) as member
+        from members
+
+    ),
+
+    fields as (
+
+        select
+            {{ key }},
+            member.side,
+            case when member.side = 'left' then left_payload else right_payload end as payload,
+            substring(
+                member.text,
+                instr(member.text, ':') + 1,
+                cast(substring_index(member.text, ':', 1) as int)
+            ) as field_name,
+            substring(
+                member.text, instr(member.text, ':') + 1 + cast(substring_index(member.text, ':', 1) as int)
+            ) as field_json
+        from differing_members
+
+    ),
+
+    worded_fields as (
+
+        select
+            {{ key }},
+            side,
+            field_name,
+            case
+                when field_json rlike '^-?[0-9]'
+                    then coalesce(try_element_at(from_json(payload, 'map<string, string>'), field_name), field_json)
+                else field_json
+            end as field_json
+        from fields
+
+    )
+
+    select
+        {{ key }},
+        field_name,
+        max(case when side = 'left' then field_json end) as left_json,
+        max(case when side = 'right' then field_json end) as right_json
+    from worded_fields
+    group by {{ key }}, field_name
+{% endmacro %}

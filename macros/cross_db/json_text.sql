@@ -1,0 +1,24 @@
+{# The value of a JSON string without quotes and escapes; any other JSON value as it is written. #}
+{% macro json_text(json) %}
+    {{- return(adapter.dispatch('json_text', 'synctrail')(json)) -}}
+{% endmacro %}
+
+{% macro default__json_text(json) %}
+    {{- return(synctrail.unsupported_adapter('json_text')) -}}
+{% endmacro %}
+
+{# https://duckdb.org/docs/stable/data/json/json_functions #}
+{% macro duckdb__json_text(json) %}
+    {{- return(
+        'case when left(' ~ json ~ ", 1) = '\"' then json_extract_string(try_cast(" ~ json ~ " as json), '$') else "
+        ~ json ~ ' end'
+    ) -}}
+{% endmacro %}
+
+{# https://spark.apache.org/docs/latest/api/sql/#try_variant_get #}
+{% macro spark__json_text(json) %}
+    {{- return(
+        'case when left(' ~ json ~ ", 1) = '\"' then try_variant_get(try_parse_json(" ~ json ~ "), '$', 'string') else "
+        ~ json ~ ' end'
+    ) -}}
+{% endmacro %}

@@ -1,0 +1,29 @@
+{#
+    ISO 8601 text as a UTC timestamp, null where it is none. A time without an offset is UTC, a date is its midnight.
+#}
+{% macro text_to_utc_timestamp(text) %}
+    {%- set is_iso = synctrail.regexp_like(
+        text,
+        '^[0-9]{4}-[0-9]{2}-[0-9]{2}'
+        ~ '([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]+)?)?(Z| ?UTC|[+-][0-9]{2}(:?[0-9]{2})?)?)?$'
+    ) -%}
+    {%- set has_offset = synctrail.regexp_like(text, '[0-9:.](Z| ?UTC|[+-][0-9]{2}(:?[0-9]{2})?)$') -%}
+    {%- set with_offset = (
+        "case when not " ~ is_iso ~ " then null when length(" ~ text ~ ") = 10 then " ~ text ~ " || ' 00:00:00+00:00' when "
+        ~ has_offset ~ " then " ~ text ~ " else " ~ text ~ " || '+00:00' end"
+    ) -%}
+    {{- return(adapter.dispatch('text_to_utc_timestamp', 'synctrail')(with_offset)) -}}
+{% endmacro %}
+
+{% macro default__text_to_utc_timestamp(text_with_offset) %}
+    {{- return(synctrail.unsupported_adapter('text_to_utc_timestamp')) -}}
+{% endmacro %}
+
+{# Read as a plain timestamp, the offset would be dropped. #}
+{% macro duckdb__text_to_utc_timestamp(text_with_offset) %}
+    {{- return(synctrail.utc_timestamp('try_cast(' ~ text_with_offset ~ ' as timestamptz)')) -}}
+{% endmacro %}
+
+{% macro spark__text_to_utc_timestamp(text_with_offset) %}
+    {{- return('try_cast(' ~ text_with_offset ~ ' as timestamp)') -}}
+{% endmacro %}

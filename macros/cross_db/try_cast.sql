@@ -1,0 +1,8 @@
+{# A cast that gives null where the value does not fit the type. dbt's own safe_cast fails there on Spark. #}
+{% macro try_cast(expression, type) %}
+    {{- return(adapter.dispatch('try_cast', 'synctrail')(expression, type)) -}}
+{% endmacro %}
+
+{% macro default__try_cast(expression, type) %}
+    {{- return('try_cast(' ~ expression ~ ' as ' ~ type ~ ')') -}}
+{% endmacro %}

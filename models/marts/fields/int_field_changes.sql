@@ -1,0 +1,123 @@
+{{ config(**synctrail.incremental_config('field_change_key')) }}
+
+{%- set is_incremental_build = synctrail.is_incremental_build() -%}
+{%- set columns = [
+    'field_change_key', 'log_key', 'record_key', 'run_key', 'sync_key', 'source_system', 'sync_id', 'sync_run_id',
+    'previous_run_id', 'record_identifier', 'field_name', 'change_type', 'old_value', 'new_value',
+    'n_fields_changed', 'is_timestamp_noise', 'is_text_noise', 'is_number_noise', 'batch_started_at',
+    '_census_logged_at'
+] %}
+
+with changelog as (
+
+    select * from {{ ref('int_sync_changelog') }}
+
+),
+
+updates as (
+
+    select * from {{ ref('int_record_updates') }}
+    {%- if is_incremental_build %}
+    where _build_id > {{ synctrail.last_build_id() }}
+    {%- endif %}
+
+),
+
+{# Most that a full sync sends again has not changed by a byte. -#}
+payload_pairs as (
+
+    select
+        updates.log_key,
+        previous.fields as old_payload,
+        latest.fields as new_payload
+    from updates
+    inner join changelog as latest on updates.log_key = latest.log_key
+    inner join changelog as previous on updates.previous_log_key = previous.log_key
+    where not updates._is_deleted and previous.fields <> latest.fields
+
+),
+
+differences as (
+{{ synctrail.json_differences('payload_pairs', 'log_key', 'old_payload', 'new_payload') }}
+),
+
+values_or_nulls as (
+
+    select
+        log_key,
+        field_name,
+        nullif(left_json, 'null') as old_json,
+        nullif(right_json, 'null') as new_json
+    from differences
+
+),
+
+changed_fields as (
+
+    select
+        log_key,
+        field_name,
+        old_json,
+        new_json,
+        {{ synctrail.json_text('old_json') }} as old_value,
+        {{ synctrail.json_text('new_json') }} as new_value,
+        count(*) over (partition by log_key) as n_fields_changed
+    from values_or_nulls
+    where {{ synctrail.is_distinct(synctrail.json_comparable('old_json'), synctrail.json_comparable('new_json')) }}
+
+),
+
+field_changes as (
+
+    select
+        {{ synctrail.hash_key(['latest.record_key', 'latest.run_key', 'changed_fields.field_name']) }}
+            as field_change_key,
+        latest.log_key,
+        latest.record_key,
+        latest.run_key,
+        latest.sync_key,
+        latest.source_system,
+        latest.sync_id,
+        latest.sync_run_id,
+        previous.sync_run_id as previous_run_id,
+        latest.row_id as record_identifier,
+        changed_fields.field_name,
+        case
+            when changed_fields.old_json is null then 'set'
+            when changed_fields.new_json is null then 'cleared'
+            else 'modified'
+        end as change_type,
+        changed_fields.old_value,
+        changed_fields.new_value,
+        cast(changed_fields.n_fields_changed as {{ dbt.type_bigint() }}) as n_fields_changed,
+        coalesce({{ synctrail.differs_within_a_date('old_value', 'new_value') }}, false) as is_timestamp_noise,
+        coalesce({{ synctrail.differs_in_case_or_space('old_value', 'new_value') }}, false) as is_text_noise,
+        coalesce({{ synctrail.differs_in_precision('old_value', 'new_value', 'old_json', 'new_json') }}, false)
+            as is_number_noise,
+        latest.batch_started_at,
+        latest._census_logged_at
+    from changed_fields
+    inner join updates on changed_fields.log_key = updates.log_key
+    inner join changelog as latest on updates.log_key = latest.log_key
+    inner join changelog as previous on updates.previous_log_key = previous.log_key
+
+)
+
+select
+    {{ columns | join(',\n    ') }},
+    false as _is_deleted,
+    {{ synctrail.build_id() }} as _build_id
+from field_changes
+{%- if is_incremental_build %}
+
+union all
+
+select
+    {{ synctrail.prefixed('stored', columns) }},
+    true as _is_deleted,
+    {{ synctrail.build_id() }} as _build_id
+from {{ this }} as stored
+inner join updates on stored.log_key = updates.log_key
+left join field_changes on stored.field_change_key = field_changes.field_change_key
+where not stored._is_deleted and field_changes.field_change_key is null
+{%- endif %}
