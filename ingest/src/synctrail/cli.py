@@ -15,10 +15,10 @@ from rich.console import Console
 from rich.text import Text
 
 from synctrail import __version__
+from synctrail.dbt_target import read_target
 from synctrail.errors import SynctrailError, UsageError
 from synctrail.load import LoadResult
 from synctrail.load import load as run_load
-from synctrail.dbt_target import read_target
 from synctrail.progress import Reporter
 from synctrail.spark_errors import SPARK_ERRORS, translate
 from synctrail.spark_session import spark_session

@@ -123,7 +123,7 @@ def _plain_values(array: pa.Array) -> pa.Array:
 
 
 def _is_text(kind: pa.DataType) -> bool:
-    return (
+    return bool(
         pa.types.is_string(kind)
         or pa.types.is_large_string(kind)
         or pa.types.is_string_view(kind)

@@ -18,6 +18,7 @@ from synctrail.progress import Reporter
 from synctrail.read import Outcome
 from synctrail.stage import (
     LOAD_SETTINGS,
+    STAGE_SETTINGS,
     STAGED_TABLES,
     outcomes_in,
     rows_of,
@@ -66,7 +67,7 @@ def load(
         if plan.files:
             megabytes = plan.bytes_planned / 1e6
             with reporter.working(f"reading {len(plan.files):,} new files, {megabytes:,.1f} MB"):
-                outcomes = _stage(warehouse, load_id, listing, plan.files)
+                outcomes = _stage(spark, warehouse, load_id, listing, plan.files)
                 outcomes |= _unopened(spark, lake, plan.files, outcomes)
         commit = _commit_of(load_id, lake, started_at, plan, outcomes)
         with reporter.working(f"committing to {warehouse.name}"):
@@ -78,13 +79,14 @@ def load(
 
 
 def _stage(
-    warehouse: Warehouse, load_id: str, listing: Listing, files: list[PlannedFile]
+    spark: SparkSession, warehouse: Warehouse, load_id: str, listing: Listing, files: list[PlannedFile]
 ) -> dict[str, Outcome]:
     outcomes: dict[str, Outcome] = {}
     for table in STAGED_TABLES:
         chosen = [file for file in files if staged_table(file.told.kind) is table]
         if chosen:
-            staged = warehouse.stage(load_id, table, rows_of(listing, chosen, table))
+            with spark_settings(spark, STAGE_SETTINGS):
+                staged = warehouse.stage(load_id, table, rows_of(listing, chosen, table))
             outcomes |= {outcome.path: outcome for outcome in outcomes_in(staged)}
     return outcomes
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Final
 
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
@@ -10,7 +11,7 @@ from pyspark.errors import PySparkException
 from synctrail.columns import first_line
 from synctrail.errors import BusyError, LakeError, SparkError, SynctrailError
 
-SPARK_ERRORS: tuple[type[Exception], ...] = (PySparkException, Py4JError)
+SPARK_ERRORS: Final[tuple[type[Exception], ...]] = (PySparkException, Py4JError)
 """What a call of Spark may raise."""
 
 _CAUSE = re.compile(r"^(?:: |Caused by: )?([\w.$]+(?:Exception|Error)): (.+)$", re.MULTILINE)

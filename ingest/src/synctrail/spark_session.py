@@ -73,7 +73,7 @@ def _start(builder: SparkSession.Builder, settings: Mapping[str, str]) -> SparkS
         builder = builder.config(name, value)
     try:
         return builder.getOrCreate()
-    except (*SPARK_ERRORS, OSError) as error:
+    except SPARK_ERRORS as error:
         raise SparkError(f"Spark does not start: {explain(error)}") from error
 
 

@@ -28,6 +28,8 @@ LOAD_SETTINGS = {
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     # Times before 1582 are written as they are, instead of refused.
     "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
+}
+STAGE_SETTINGS = {
     # One Arrow batch is one file: its bytes are handed over whole, and no two big files at once.
     "spark.sql.execution.arrow.maxRecordsPerBatch": "1",
 }

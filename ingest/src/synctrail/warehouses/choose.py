@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from synctrail.errors import UsageError
 from synctrail.dbt_target import Target
+from synctrail.errors import UsageError
 from synctrail.warehouses.base import Warehouse
 
 
@@ -38,7 +38,8 @@ def _duckdb(target: Target) -> Warehouse:
         )
     if path.startswith(("md:", "motherduck:", "ducklake:")):
         raise UsageError(
-            f"target '{target.name}' is {path.split(':', maxsplit=1)[0]}:, which synctrail load does not support yet;"
+            f"target '{target.name}' is {path.split(':', maxsplit=1)[0]}:, which synctrail load does not"
+            " support yet;"
             " set path to a database file"
         )
     return DuckDbWarehouse(Path(path), target.schema)

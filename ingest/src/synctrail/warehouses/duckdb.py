@@ -137,7 +137,7 @@ class DuckDbWarehouse:
             "load_files": _ddl(FILES_SCHEMA),
             "load_history": _ddl(HISTORY_SCHEMA),
             "sync_tracking_records": _RECORDS_DDL,
-            **{table.name: _ddl(table.schema) + ", _load_id varchar" for table in (RUN_METADATA, FACTS)},
+            **{table.name: _ddl(table.schema) + ", load_id varchar" for table in (RUN_METADATA, FACTS)},
         }
         for name, columns in tables.items():
             connection.execute(f"create table if not exists {self._table(name)} ({columns})")
@@ -182,7 +182,7 @@ class DuckDbWarehouse:
         target, ledger = self._table(table.name), self._table("load_files")
         connection.execute(
             f"""
-            delete from {target} where (_load_id, file_key) in (
+            delete from {target} where (load_id, file_key) in (
                 select (load_id, file_key) from {ledger} where path in (select path from commit_files)
             )
             """
@@ -191,7 +191,7 @@ class DuckDbWarehouse:
             connection.execute(
                 f"""
                 insert into {target} by name
-                select {", ".join(_as_stored(table.schema, all_columns=True))}, '{load_id}' as _load_id
+                select {", ".join(_as_stored(table.schema, all_columns=True))}, '{load_id}' as load_id
                 from {_parquet(staged)}
                 where _outcome is null
                 """

@@ -1,7 +1,7 @@
 """Contract tables that are views over the ledger and a load's staged rows: one text for every warehouse.
 
 ``{files}`` is the ledger with one row per file, ``{metadata}`` and ``{facts}`` the staged rows; rows and
-their file have ``_load_id`` and ``file_key`` in common.
+their file have ``load_id`` and ``file_key`` in common.
 """
 
 # ruff: noqa: S608 - the names put into the texts are our own
@@ -28,9 +28,9 @@ with seen as (
 
 described as (
     select f.org_id as path_org_id, f.sync_id as path_sync_id, f.sync_run_id as path_sync_run_id,
-        f.path, f.load_id, f.loaded_at, m.*
+        f.path, f.loaded_at, m.*
     from {files} f
-    join {metadata} m on m._load_id = f.load_id and m.file_key = f.file_key
+    join {metadata} m on m.load_id = f.load_id and m.file_key = f.file_key
     where f.kind = '{contract.RUN_METADATA}' and f.status = '{contract.LOADED}' and m._outcome is null
 )
 
@@ -94,7 +94,7 @@ fact_rows as (
             partition by p.org_id, r.id order by p.modified_at desc, p.path desc, r.row_no desc
         ) as version
     from {facts} r
-    join parts p on r._load_id = p.load_id and r.file_key = p.file_key
+    join parts p on r.load_id = p.load_id and r.file_key = p.file_key
     where r._outcome is null
 )
 

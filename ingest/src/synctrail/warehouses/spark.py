@@ -1,0 +1,272 @@
+"""The Spark catalog: Delta tables, or plain Parquet where the session has no Delta.
+
+No transaction spans several tables here. So rows are only ever appended, each load in a partition of its
+own, and one more append, to the ledger, makes them visible: the contract's tables are views that show the
+rows to which the latest ledger entry of their file points. A load that is killed has no ledger entry, so it
+shows nothing; of two loads of one file at once, the later entry counts.
+"""
+
+# ruff: noqa: S608 - names of tables and columns cannot be parameters; all are quoted or our own
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlparse
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - as everywhere in Spark
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from synctrail import contract
+from synctrail.errors import SparkError
+from synctrail.lock import exclusive_lock
+from synctrail.plan import LEDGER_SCHEMA
+from synctrail.stage import FACTS, RECORDS, RUN_METADATA, STAGED_TABLES, StagedTable
+from synctrail.warehouses.base import FILES_SCHEMA, HISTORY_SCHEMA, Commit
+from synctrail.warehouses.views import fact_view, runs_view
+
+_LEDGER = "synctrail_ledger"
+# Without an underscore before it: Hive's metastore cannot filter partitions by such a name.
+_PARTITION = "load_id"
+# One table, since one append is the commit: a row of a file has a path, a row of history has none.
+_LEDGER_SCHEMA = pa.schema(
+    [*FILES_SCHEMA, *(field for field in HISTORY_SCHEMA if field.name not in FILES_SCHEMA.names)]
+)
+_DELTA_CATALOG = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
+# A load that no lock proves dead is taken for dead after this time.
+_LONGEST_LOAD = dt.timedelta(days=1)
+_LOAD_ID_TIME = "%Y%m%dT%H%M%S"
+_LOAD_ID_TIME_LENGTH = 15
+
+
+class SparkWarehouse:
+    """A schema of the Spark session's own catalog.
+
+    Args:
+        schema: the schema of the staging tables.
+        settings: what the session is started with, as dbt's session method starts it.
+
+    """
+
+    needs_spark = True
+    needs_hive = True
+
+    def __init__(self, schema: str, settings: dict[str, str]) -> None:
+        self._schema = schema
+        self._settings = settings
+        self._holds_lock = False
+
+    @property
+    def name(self) -> str:
+        """The catalog and the schema."""
+        return f"the Spark catalog, schema {self._schema}"
+
+    def spark_config(self) -> dict[str, str]:
+        """Return the target's ``server_side_parameters``."""
+        return dict(self._settings)
+
+    @contextmanager
+    def lock(self, wait_seconds: float) -> Iterator[None]:
+        """Keep other loads of this machine out, where the warehouse is on its disk.
+
+        Elsewhere two loads may run at once, and neither harms the other: see the module's description.
+        """
+        folder = _local_path(_session().conf.get("spark.sql.warehouse.dir") or "")
+        if folder is None:
+            self._remove_dead_loads()
+            yield
+            return
+        with exclusive_lock(folder / f".synctrail-{self._schema}.lock", wait_seconds=wait_seconds):
+            self._holds_lock = True
+            try:
+                self._remove_dead_loads()
+                yield
+            finally:
+                self._holds_lock = False
+
+    def ledger(self) -> pa.Table:
+        """Return what planning needs of ``load_files``; empty if there is no such table yet."""
+        return self._select("load_files", LEDGER_SCHEMA)
+
+    def files(self) -> pa.Table:
+        """Return the whole ledger, the latest entry of each file."""
+        if not self._has_ledger():
+            return FILES_SCHEMA.empty_table()
+        return _arrow(_session().sql(self._current_files()), FILES_SCHEMA)
+
+    def history(self) -> pa.Table:
+        """Return all loads, the oldest first."""
+        return self._select("load_history", HISTORY_SCHEMA).sort_by([("started_at", "ascending")])
+
+    def stage(self, load_id: str, table: StagedTable, rows: DataFrame) -> DataFrame:
+        """Append the rows, in a partition of their own, to a table of which the views show nothing yet."""
+        self._create()
+        self._append(table.name, load_id, rows, table.unique_columns)
+        return rows.sparkSession.table(self._table(table.name)).where(F.col(_PARTITION) == load_id)
+
+    def commit(self, commit: Commit) -> dict[str, Any]:
+        """Append the ledger rows and the history in one step."""
+        self._create()
+        spark = _session()
+        history = commit.finished_history()
+        entries = [*commit.files.to_pylist(), history]
+        ledger = spark.createDataFrame(pa.Table.from_pylist(entries, _LEDGER_SCHEMA)).drop(_PARTITION)
+        self._append(_LEDGER, commit.load_id, ledger.coalesce(1))
+        return history
+
+    def _append(self, name: str, load_id: str, rows: DataFrame, unique_columns: Iterable[str] = ()) -> None:
+        spark = rows.sparkSession
+        table = self._table(name)
+        details = _details(spark, table)
+        if details["Provider"] == "delta":
+            rows.withColumn(_PARTITION, F.lit(load_id)).writeTo(table).append()
+            return
+        # Two jobs that append to one folder would share, and clear away, its _temporary.
+        folder = f"{details['Location']}/{_PARTITION}={load_id}"
+        writer = rows.write.mode("error")
+        for column in unique_columns:
+            writer = writer.option(f"parquet.enable.dictionary#{column}", "false")
+        writer.parquet(folder)
+        spark.sql(f"alter table {table} add if not exists partition ({_PARTITION} = '{load_id}')")
+
+    def _create(self) -> None:
+        spark = _session()
+        spark.sql(f"create schema if not exists {_quoted(self._schema)}")
+        there = {row.tableName for row in spark.sql(f"show tables in {_quoted(self._schema)}").collect()}
+        provider = "delta" if _has_delta(spark) else "parquet"
+        tables = {**{table.name: table.schema for table in STAGED_TABLES}, _LEDGER: _LEDGER_SCHEMA}
+        for name, schema in tables.items():
+            if name not in there:
+                columns = ", ".join(
+                    f"{_quoted(field.name)} {field.dataType.simpleString()}"
+                    for field in from_arrow_schema(schema)
+                    if field.name != _PARTITION
+                )
+                spark.sql(
+                    f"create table if not exists {self._table(name)} ({columns}, {_PARTITION} string)"
+                    f" using {provider} partitioned by ({_PARTITION})"
+                )
+        for name, query in self._views().items():
+            if name not in there:
+                spark.sql(f"create view if not exists {self._table(name)} as {query}")
+
+    def _views(self) -> dict[str, str]:
+        files, ledger = f"({self._current_files()})", self._table(_LEDGER)
+        return {
+            "load_files": f"select {', '.join(_without(FILES_SCHEMA, 'file_key'))} from {files}",
+            "load_history": f"select {', '.join(HISTORY_SCHEMA.names)} from {ledger} where path is null",
+            "sync_tracking_records": self._records_view(files),
+            "sync_tracking_runs": runs_view(files, self._table(RUN_METADATA.name)),
+            **{kind: fact_view(kind, files, self._table(FACTS.name)) for kind in contract.FACT_KINDS},
+        }
+
+    def _current_files(self) -> str:
+        columns = ", ".join(FILES_SCHEMA.names)
+        return f"""
+        select {columns} from (
+            select {columns},
+                row_number() over (partition by path order by loaded_at desc, load_id desc) as age_rank
+            from {self._table(_LEDGER)} where path is not null
+        ) where age_rank = 1
+        """
+
+    def _records_view(self, files: str) -> str:
+        return f"""
+        select /*+ broadcast(f) */
+            coalesce(r.internal_id, md5(concat(f.path, ':', r.row_no))) as log_id,
+            f.org_id, f.sync_id, f.sync_run_id,
+            r.record_identifier, r.record_payload, r.operation, r.status, r.status_message,
+            r.batch_started_at, r.batch_completed_at, f.batch_type, f.batch_number, r._extra,
+            f.path as _source_file, r.row_no as _source_row, f.modified_at as _file_modified_at,
+            f.load_id as _load_id, f.loaded_at as _loaded_at
+        from {self._table(RECORDS.name)} r
+        join {files} f on f.load_id = r.load_id and f.file_key = r.file_key
+        where r._outcome is null and f.status = '{contract.LOADED}'
+        """
+
+    def _remove_dead_loads(self) -> None:
+        """Remove what killed loads have written: folders of loads that no ledger entry commits."""
+        if not self._has_ledger():
+            return
+        spark = _session()
+        ledger = self._table(_LEDGER)
+        committed = {row.load_id for row in spark.sql(f"select distinct load_id from {ledger}").collect()}
+        for name in (*(table.name for table in STAGED_TABLES), _LEDGER):
+            table = self._table(name)
+            details = _details(spark, table)
+            for folder, load_id in _load_folders(spark, details["Location"]):
+                if load_id in committed or not (self._holds_lock or _is_old(load_id)):
+                    continue
+                if details["Provider"] == "delta":
+                    spark.sql(f"delete from {table} where {_PARTITION} = '{load_id}'")
+                else:
+                    spark.sql(f"alter table {table} drop if exists partition ({_PARTITION} = '{load_id}')")
+                folder.getFileSystem(_hadoop(spark)).delete(folder, True)
+
+    def _has_ledger(self) -> bool:
+        return bool(_session().catalog.tableExists(self._table(_LEDGER)))
+
+    def _select(self, view: str, schema: pa.Schema) -> pa.Table:
+        if not self._has_ledger():
+            return schema.empty_table()
+        return _arrow(_session().table(self._table(view)), schema)
+
+    def _table(self, name: str) -> str:
+        return f"{_quoted(self._schema)}.{_quoted(name)}"
+
+
+def _session() -> SparkSession:
+    session = SparkSession.getActiveSession()
+    if session is None:
+        raise SparkError("the Spark catalog needs a running session; start one first")
+    return session
+
+
+def _has_delta(spark: SparkSession) -> bool:
+    return spark.conf.get("spark.sql.catalog.spark_catalog", "") == _DELTA_CATALOG
+
+
+def _arrow(rows: DataFrame, schema: pa.Schema) -> pa.Table:
+    return rows.select(*schema.names).toArrow().cast(schema)
+
+
+def _details(spark: SparkSession, table: str) -> dict[str, str]:
+    """Return what the catalog knows of a table, such as its Provider and Location."""
+    rows = spark.sql(f"describe table extended {table}").collect()
+    return {row.col_name: row.data_type for row in rows}
+
+
+def _load_folders(spark: SparkSession, location: str) -> Iterator[tuple[Any, str]]:
+    """List a table's folders, one per load, as Hadoop paths with their load's id."""
+    path: Any = spark._jvm.org.apache.hadoop.fs.Path(location)  # type: ignore[union-attr]
+    for status in path.getFileSystem(_hadoop(spark)).listStatus(path):
+        key, separator, load_id = status.getPath().getName().partition("=")
+        if separator and key == _PARTITION:
+            yield status.getPath(), load_id
+
+
+def _hadoop(spark: SparkSession) -> Any:
+    return spark._jsc.hadoopConfiguration()
+
+
+def _is_old(load_id: str) -> bool:
+    begun = dt.datetime.strptime(load_id[:_LOAD_ID_TIME_LENGTH], _LOAD_ID_TIME).replace(tzinfo=dt.UTC)
+    return dt.datetime.now(dt.UTC) - begun > _LONGEST_LOAD
+
+
+def _local_path(location: str) -> Path | None:
+    parsed = urlparse(location)
+    return Path(unquote(parsed.path)) if parsed.scheme in {"", "file"} else None
+
+
+def _without(schema: pa.Schema, *names: str) -> list[str]:
+    return [name for name in schema.names if name not in names]
+
+
+def _quoted(name: str) -> str:
+    return "`{}`".format(name.replace("`", "``"))
