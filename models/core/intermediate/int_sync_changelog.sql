@@ -263,6 +263,30 @@ changes as (
     select * from inferred_changes
 
 )
+{%- if is_incremental_build %},
+
+{# By keys alone: the payloads of the rows that stay are not read. -#}
+vanished as (
+
+    select stored.log_key
+    from {{ this }} as stored
+    inner join touched_records on stored.record_key = touched_records.record_key
+    left join changes on stored.log_key = changes.log_key
+    where not stored._is_deleted and changes.log_key is null
+
+    union all
+
+    select stored.log_key
+    from {{ this }} as stored
+    inner join {{ ref('int_sync_log') }} as sync_log on stored.log_key = sync_log.log_key
+    where
+        not stored._is_deleted
+        and stored.record_key is null
+        and sync_log._is_deleted
+        and sync_log._build_id > {{ last_build_id }}
+
+)
+{%- endif %}
 
 select
     {{ synctrail.prefixed('changes', columns) }},
@@ -285,13 +309,5 @@ select
     true as _is_deleted,
     {{ synctrail.build_id() }} as _build_id
 from {{ this }} as stored
-left join touched_records on stored.record_key = touched_records.record_key
-left join (
-    select log_key from {{ ref('int_sync_log') }} as sync_log
-    where _is_deleted and _build_id > {{ last_build_id }}
-) as unlogged on stored.log_key = unlogged.log_key
-left join changes on stored.log_key = changes.log_key
-where not stored._is_deleted
-    and changes.log_key is null
-    and (touched_records.record_key is not null or unlogged.log_key is not null)
+inner join vanished on stored.log_key = vanished.log_key
 {%- endif %}
