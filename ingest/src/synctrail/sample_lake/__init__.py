@@ -86,6 +86,7 @@ def write_sample_lake(
 
     Raises:
         UsageError: the arguments are too small for what a sample lake holds, or ``root`` is not empty.
+
     """
     runs = default_runs(rows) if runs is None else runs
     if rows_per_file is None:
@@ -99,13 +100,10 @@ def write_sample_lake(
     set_modified(marker, LAST_RUN)
     record_files = 0
     syncs = []
-    for ordinal, planned in enumerate(plan_runs(rows, runs, seed)):
-        org = planned[0].sync.org
-        history = History(
-            planned[0].sync, ordinal, seed, salt=seed * len(ORGANIZATIONS) + ORGANIZATIONS.index(org)
-        )
+    for planned in plan_runs(rows, runs, seed):
+        history = _history(planned[0], seed)
         for run in planned:
-            for written in _write_run(root, run, ordinal, history, rows_per_file):
+            for written in _write_run(root, run, history, rows_per_file):
                 record_files += 1
                 if progress is not None:
                     progress(written)
@@ -144,11 +142,17 @@ def _prepare(root: Path, *, overwrite: bool) -> None:
                 " name another folder"
             )
         for name in _TOP_FOLDERS:
-            shutil.rmtree(root / name, ignore_errors=True)
+            if (root / name).exists():
+                shutil.rmtree(root / name)
     root.mkdir(parents=True, exist_ok=True)
 
 
-def _write_run(root: Path, run: Run, ordinal: int, history: History, rows_per_file: int) -> list[int]:
+def _history(first: Run, seed: int) -> History:
+    salt = seed * len(ORGANIZATIONS) + ORGANIZATIONS.index(first.sync.org)
+    return History(first.sync, first.ordinal, seed, salt)
+
+
+def _write_run(root: Path, run: Run, history: History, rows_per_file: int) -> list[int]:
     folder = _folder(root, run)
     folder.mkdir(parents=True)
     if run.has_metadata:
@@ -156,7 +160,7 @@ def _write_run(root: Path, run: Run, ordinal: int, history: History, rows_per_fi
     if run.rows == 0:
         return []
     attempts = history.send(run)
-    return list(write_records(folder, run, ordinal, attempts, history.population, rows_per_file))
+    return list(write_records(folder, run, attempts, history.population, rows_per_file))
 
 
 def _folder(root: Path, run: Run) -> Path:

@@ -94,8 +94,9 @@ class Sync:
     """One sync: what it sends, where to, how often, and what goes wrong in it.
 
     ``interval`` None means the shortest usual one that reaches back into the oldest era of files.
-    ``failed_runs`` says after which part of its runs one fails; ``closing_failures`` how many fail at its end.
     ``row_weight`` and ``run_weight`` are its shares of the lake; ``least_runs`` is what its story needs.
+    ``failed_runs`` says after which part of its runs one fails; ``closing_failures``, how many fail at the
+    end.
     """
 
     org: Organization
@@ -157,7 +158,7 @@ SYNCS = (
         workspace_id=501,
         sync_id=31002,
         source=SourceObject(7102, "FilterSegmentSource", "High-value shoppers", 9102),
-        destination=Destination(612, "Facebook", "Meta ads", 8102, "CustomAudience", "VIP – Käufer 2025"),
+        destination=Destination(612, "Facebook", "Meta ads", 8102, "CustomAudience", "VIP Käufer 2025"),
         behavior=Behavior.CHANGES,
         shape=Shape.PERSON,
         key=Key.EMAIL,
@@ -262,7 +263,7 @@ SYNCS = (
         org=_SAAS,
         workspace_id=9,
         sync_id=403,
-        source=SourceObject(52, "CohortSource", "Win-back test – variant B", 71),
+        source=SourceObject(52, "CohortSource", "Win-back test: variant B", 71),
         destination=Destination(32, "Klaviyo", "Klaviyo", 62, "Profile", "Profile"),
         behavior=Behavior.CHANGES,
         shape=Shape.PERSON,
@@ -295,7 +296,7 @@ SYNCS = (
         org=_SAAS,
         workspace_id=10,
         sync_id=411,
-        source=SourceObject(54, "FilterSegmentSource", "Newsletter – engaged", 73),
+        source=SourceObject(54, "FilterSegmentSource", "Newsletter: engagé", 73),
         destination=Destination(34, "Mailchimp", "Mailchimp", 64, "Member", "Subscriber"),
         behavior=Behavior.CHANGES,
         shape=Shape.PERSON,

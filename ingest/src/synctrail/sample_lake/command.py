@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from pathlib import Path
 from typing import Annotated
@@ -12,10 +13,12 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from synctrail.errors import UsageError
-from synctrail.sample_lake import SampleLake, default_runs, write_sample_lake
+from synctrail.sample_lake import SampleLake, write_sample_lake
+
+_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 
 
-def sample_lake(
+def sample_lake(  # noqa: PLR0917 - typer reads the options off it
     directory: Annotated[
         Path, typer.Argument(metavar="DIR", help="A folder that is empty or does not exist yet.")
     ],
@@ -35,22 +38,32 @@ def sample_lake(
         bool, typer.Option("--overwrite", help="Replace what this command has written to DIR before.")
     ] = False,
 ) -> None:
-    """Write a sample lake, as Census Sync Tracking would: ten syncs of three organizations, ending 2025-12-31."""
-    if "://" in str(directory) or ":/" in str(directory):
-        raise UsageError(f"{directory} is no local folder: write the lake to one, and copy it from there")
+    """Write a sample lake, as Census would: ten syncs of three organizations, up to the end of 2025."""
+    if _URI.match(str(directory)):
+        raise typer.BadParameter(
+            f"{directory} is no local folder: write the lake to one and copy it from there"
+        )
     columns = (TextColumn("Writing rows"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     errors = Console(stderr=True)
     with Progress(*columns, console=errors, transient=True, disable=not errors.is_terminal) as progress:
         bar = progress.add_task("rows", total=rows)
-        lake = write_sample_lake(
-            directory,
-            rows=rows,
-            seed=seed,
-            runs=default_runs(rows) if runs is None else runs,
-            rows_per_file=rows_per_file,
-            overwrite=overwrite,
-            progress=lambda written: progress.advance(bar, written),
-        )
+        try:
+            lake = write_sample_lake(
+                directory,
+                rows=rows,
+                seed=seed,
+                runs=runs,
+                rows_per_file=rows_per_file,
+                overwrite=overwrite,
+                progress=lambda written: progress.advance(bar, written),
+            )
+        except UsageError as error:
+            raise typer.BadParameter(str(error)) from error
+        except OSError as error:
+            errors.print(
+                f"synctrail: cannot write {directory}: {error.strerror}", style="red", soft_wrap=True
+            )
+            raise typer.Exit(1) from error
     _tell(lake)
 
 

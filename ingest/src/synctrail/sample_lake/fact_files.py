@@ -1,4 +1,4 @@
-"""What lies in a lake beside record files: runs' metadata.json, the fact tables, and files that are no data."""
+"""What lies in a lake beside record files: metadata.json, the fact tables, and files that are no data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each run of a sync attempts, and how it ends: a history in which every run follows from those before."""
+"""What each run of a sync attempts, and how it ends: every run follows from those before it."""
 
 from __future__ import annotations
 
@@ -67,8 +67,8 @@ _RESTLESS_WEIGHT = 0.02
 class Attempts:
     """The rows of a run in the order of sending, one array per property, of equal lengths.
 
-    ``again_from`` is the row with which second attempts of rejected records begin; ``removed_from`` the one with
-    which removals begin, if they are sent apart.
+    ``again_from`` is the row with which second attempts of rejected records begin; ``removed_from`` the one
+    with which removals begin, if they are sent apart.
     """
 
     record: Ints
@@ -98,6 +98,7 @@ class History:
         ordinal: the sync's place among all, so that random numbers and oddities differ.
         seed: of the random numbers.
         salt: of the organization's people.
+
     """
 
     def __init__(self, sync: Sync, ordinal: int, seed: int, salt: int) -> None:
@@ -111,7 +112,7 @@ class History:
         self._duplicates = 0
 
     def send(self, run: Run) -> Attempts:
-        """Return the attempts of the sync's next run, exactly ``run.rows``, and remember what came of them."""
+        """Return the attempts of the next run, exactly ``run.rows``, and remember what came of them."""
         rng = np.random.default_rng([self._seed, self._ordinal, run.number])
         nulls = _some(run, _NULL_RATE, _NULL_TURN, rng)
         duplicates = _some(run, _DUPLICATE_RATE, _DUPLICATE_TURN, rng)
@@ -295,7 +296,7 @@ class History:
 
 
 def _some(run: Run, rate: float, turn: int, rng: np.random.Generator) -> int:
-    """Return how many rows of a kind a run has: by its rate, and at least one whenever it is that kind's turn."""
+    """Return how many rows of a kind a run has: by its rate, and at least one if it is that kind's turn."""
     return max(int(rate * run.rows + rng.random()), int(run.number % _TURNS == turn))
 
 

@@ -20,12 +20,12 @@ _FIRST_NAMES = (
     "Jürgen", "Иван", "Priya", "Chloé",
 )  # fmt: skip
 _LAST_NAMES = (
-    "Müller", "O'Neil", "García", "Kowalska", "渡辺", "Smith", "d’Arc", "Ångström", 'Ray "Sugar"', "Петрова",
+    "Müller", "O'Neil", "García", "Kowalska", "渡辺", "Smith", "d'Arc", "Ångström", 'Ray "Sugar"', "Петрова",
     "van der Berg", "İnönü", "Okafor", "Li", "Núñez", "Back\\slash",
 )  # fmt: skip
 _LOGINS = (
-    "anna.mueller", "jose.garcia", "zoe", "lukasz.k", "misaki", "soren", "amelie+news", "olga_p", "nguyen", "ben",
-    "fatima.o", "renee", "j.angstrom", "ivan", "priya.li", "chloe",
+    "anna.mueller", "jose.garcia", "zoe", "lukasz.k", "misaki", "soren", "amelie+news", "olga_p", "nguyen",
+    "ben", "fatima.o", "renee", "j.angstrom", "ivan", "priya.li", "chloe",
 )  # fmt: skip
 _HOSTS = ("example.com", "example.org", "mail.example.net", "kunden.example.de")
 _PLANS = ("free", "basic", "pro", "enterprise")
@@ -47,6 +47,8 @@ _EVENTS = ("card_activated", "plan_upgraded", "checkout", "invoice_paid")
 _CURRENCIES = ("EUR", "USD", "GBP", "BRL")
 _CUT_OFF_AT = 30
 _MOMENTS = 64
+_NULLS_ABSENT_TURN = 2
+_ASCII_TURN = 3
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,7 @@ class Spelling:
         ascii_only: other characters are escaped.
         other_case: industries are in lower case with a blank behind, as from another table.
         binary_floats: scores carry the noise of binary fractions.
+
     """
 
     moment: dt.datetime
@@ -78,8 +81,8 @@ def spelling(number: int, moment: dt.datetime) -> Spelling:
         moment=moment,
         keys_turned=number % 2 == 1,
         whole_as_float=number % 3 == 1,
-        nulls_absent=number % 4 == 2,
-        ascii_only=number % 5 == 3,
+        nulls_absent=number % 4 == _NULLS_ABSENT_TURN,
+        ascii_only=number % 5 == _ASCII_TURN,
         other_case=number % 2 == 0,
         binary_floats=number % 2 == 1,
     )
@@ -113,12 +116,12 @@ def payload_texts(
     key: Key,
     population: Population,
     records: Ints,
+    *,
     style: Spelling,
     first_row: int,
 ) -> pa.Array:
-    """Return each record's payload, a JSON object as text."""
-    writer = _Writer(population, records, style)
-    return writer.payloads(shape, key, first_row)
+    """Return each record's payload, a JSON object as text; ``first_row`` is the first's place in its run."""
+    return _Writer(population, records, style, first_row).payloads(shape, key)
 
 
 def key_only_texts(key: Key, identifiers: pa.Array) -> pa.Array:
@@ -186,17 +189,18 @@ _SCHEMAS = {
 class _Writer:
     """Writes fields of some records as JSON text."""
 
-    def __init__(self, population: Population, records: Ints, style: Spelling) -> None:
+    def __init__(self, population: Population, records: Ints, style: Spelling, first_row: int) -> None:
         self._population = population
         self._records = records
         self._traits = population.traits(records)
         self._style = style
+        self._first_row = first_row
         self._dump = _dumper(ascii_only=style.ascii_only)
 
-    def payloads(self, shape: Shape, key: Key, first_row: int) -> pa.Array:
-        """Return the payloads; ``first_row`` is the first record's place in the run."""
+    def payloads(self, shape: Shape, key: Key) -> pa.Array:
+        """Return the payloads."""
         write = {Shape.PERSON: self._person, Shape.ACCOUNT: self._account, Shape.EVENT: self._event}[shape]
-        fields = write(first_row)
+        fields = write()
         fields.pop(key.value, None)
         names = list(fields)
         if self._style.keys_turned:
@@ -216,7 +220,7 @@ class _Writer:
             return [pc.fill_null(_text(head, values), "")]
         return [head, pc.fill_null(values, "null")]
 
-    def _person(self, first_row: int) -> dict[str, pa.Array | str]:
+    def _person(self) -> dict[str, pa.Array | str]:
         population, records = self._population, self._records
         phones = _text('"+49', pa.array((self._bits(24) % 10**9).astype(np.int64)).cast(pa.string()), '"')
         has_no_phone = pa.array(self._bits(5) % 4 == 0)
@@ -234,10 +238,10 @@ class _Writer:
             "opted_in": self._one_of((True, False), self._bits(50)),
             "last_seen_at": self._ticking(),
             "updated_at": self._dump(_iso(self._style.moment)),
-            "row_number": _row_numbers(first_row, len(records)),
+            "row_number": self._row_numbers(),
         }
 
-    def _account(self, first_row: int) -> dict[str, pa.Array | str]:
+    def _account(self) -> dict[str, pa.Array | str]:
         population, records = self._population, self._records
         orders = population.orders[records].astype(np.int64)
         cents = pc.utf8_lpad(pa.array((self._bits(33) % 100).astype(np.int64)).cast(pa.string()), 2, "0")
@@ -261,10 +265,10 @@ class _Writer:
             "billing_city": self._one_of([city for city, _ in _PLACES], population.city[records]),
             "closed_at": pc.if_else(is_open, pa.scalar(None, pa.string()), '"2025-06-30"'),
             "updated_at": self._dump(_iso(self._style.moment)),
-            "row_number": _row_numbers(first_row, len(records)),
+            "row_number": self._row_numbers(),
         }
 
-    def _event(self, _first_row: int) -> dict[str, pa.Array | str]:
+    def _event(self) -> dict[str, pa.Array | str]:
         digits = pc.utf8_lpad(pa.array((self._bits(30) % 5_000).astype(np.int64)).cast(pa.string()), 8, "0")
         clicks = pa.array((self._bits(14) % 10**12).astype(np.int64)).cast(pa.string())
         properties = [
@@ -305,6 +309,10 @@ class _Writer:
     def _one_of(self, values: Sequence[object], places: npt.NDArray[np.integer]) -> pa.Array:
         return _pick(pa.array([self._dump(value) for value in values]), places)
 
+    def _row_numbers(self) -> pa.Array:
+        first = self._first_row + 1
+        return pa.array(np.arange(first, first + len(self._records))).cast(pa.string())
+
     def _bits(self, shift: int) -> npt.NDArray[np.uint64]:
         return self._traits >> np.uint64(shift)
 
@@ -319,10 +327,6 @@ def _text(*parts: pa.Array | str) -> pa.Array:
 
 def _pick(values: pa.Array, places: npt.NDArray[np.integer]) -> pa.Array:
     return values.take(pa.array((places % len(values)).astype(np.int64)))
-
-
-def _row_numbers(first_row: int, count: int) -> pa.Array:
-    return pa.array(np.arange(first_row + 1, first_row + 1 + count)).cast(pa.string())
 
 
 def _iso(moment: dt.datetime) -> str:

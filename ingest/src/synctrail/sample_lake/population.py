@@ -16,6 +16,7 @@ CITIES = 12
 
 _RESTLESS_ONE_IN = 50
 _ALWAYS_RESTLESS = 2
+_UPGRADING, _MOVING, _ORDERING = 0.15, 0.10, 0.45
 
 
 class State(IntEnum):
@@ -37,6 +38,7 @@ class Population:
     Args:
         first_number: the number of the first record; syncs whose numbers overlap share people.
         salt: the same for all syncs of an organization, so that a number is one person there.
+
     """
 
     def __init__(self, first_number: int, salt: int) -> None:
@@ -90,9 +92,10 @@ class Population:
     def change(self, records: Ints, rng: np.random.Generator) -> None:
         """Change what the source says of some of the records: plan, city, number of orders."""
         luck = rng.random(len(records))
-        self.plan[records] = np.where(luck < 0.15, (self.plan[records] + 1) % PLANS, self.plan[records])
-        self.city[records] = np.where(luck > 0.90, (self.city[records] + 5) % CITIES, self.city[records])
-        self.orders[records] += (luck < 0.45).astype(np.int32)
+        upgraded, moved = records[luck < _UPGRADING], records[luck > 1 - _MOVING]
+        self.plan[upgraded] = (self.plan[upgraded] + 1) % PLANS
+        self.city[moved] = (self.city[moved] + 1 + rng.integers(0, CITIES - 1, len(moved))) % CITIES
+        self.orders[records[luck < _ORDERING]] += 1
 
 
 def scramble(numbers: npt.NDArray[np.integer], salt: int) -> npt.NDArray[np.uint64]:

@@ -36,7 +36,6 @@ DELETED = "records_deleted"
 _SENT_AT_ONCE = 2_000
 _SENDINGS_OF_A_FILE = 3
 _SHARE_OF_SENDING = 0.9
-_PAGE_ROWS = 20_000
 _DICTIONARY_COLUMNS = [
     "operation",
     "status",
@@ -81,16 +80,16 @@ class RecordFile:
 
 
 def write_records(
-    folder: Path, run: Run, ordinal: int, attempts: Attempts, population: Population, rows_per_file: int
+    folder: Path, run: Run, attempts: Attempts, population: Population, rows_per_file: int
 ) -> Iterator[int]:
     """Write a run's record files and yield the number of rows of each."""
     started, ended = _sendings(run, attempts, rows_per_file)
-    for file in _split(run, ordinal, attempts, rows_per_file):
+    for file in _split(run, attempts, rows_per_file):
         rows = slice(file.first, file.end)
-        writer = _FileWriter(run, ordinal, attempts, population, rows)
+        writer = _FileWriter(run, attempts, population, rows)
         table = writer.table(started[rows], ended[rows])
         path = folder / file.name
-        encoding = _time_encoding(run, ordinal)
+        encoding = _time_encoding(run)
         pq.write_table(
             table,
             path,
@@ -111,7 +110,7 @@ def set_modified(path: Path, moment: dt.datetime) -> None:
     os.utime(path, ns=(nanoseconds, nanoseconds))
 
 
-def _split(run: Run, ordinal: int, attempts: Attempts, rows_per_file: int) -> Iterator[RecordFile]:
+def _split(run: Run, attempts: Attempts, rows_per_file: int) -> Iterator[RecordFile]:
     count = len(attempts.record)
     for batch_type, first, end in (
         (UPDATED, 0, attempts.removed_from),
@@ -120,7 +119,7 @@ def _split(run: Run, ordinal: int, attempts: Attempts, rows_per_file: int) -> It
         files = -(-(end - first) // rows_per_file)
         edges = [first + (end - first) * part // max(1, files) for part in range(files + 1)]
         # Until 2025-11 the documents named files without a number.
-        numbered = files > 1 or run.era is Era.IDS_IN_ROWS or ordinal % 2 == 1
+        numbered = files > 1 or run.era is Era.IDS_IN_ROWS or run.ordinal % 2 == 1
         for number in range(files):
             name = f"{batch_type}.{number}.parquet" if numbered else f"{batch_type}.parquet"
             yield RecordFile(name, edges[number], edges[number + 1])
@@ -140,23 +139,21 @@ def _sendings(run: Run, attempts: Attempts, rows_per_file: int) -> tuple[Times, 
     return began, began + np.timedelta64(int(milliseconds * _SHARE_OF_SENDING), "ms")
 
 
-def _time_encoding(run: Run, ordinal: int) -> TimeEncoding:
+def _time_encoding(run: Run) -> TimeEncoding:
     era = list(Era).index(run.era)
-    return TIME_ENCODINGS[(ordinal + 4 * era) % len(TIME_ENCODINGS)]
+    return TIME_ENCODINGS[(run.ordinal + 4 * era) % len(TIME_ENCODINGS)]
 
 
 class _FileWriter:
     """Builds the table of one file from some rows of a run."""
 
-    def __init__(
-        self, run: Run, ordinal: int, attempts: Attempts, population: Population, rows: slice
-    ) -> None:
+    def __init__(self, run: Run, attempts: Attempts, population: Population, rows: slice) -> None:
         self._run = run
-        self._ordinal = ordinal
         self._population = population
         self._first = rows.start
         self._record = attempts.record[rows]
-        self._known = np.maximum(self._record, 0)
+        strangers = np.arange(rows.start, rows.stop) % len(population.state)
+        self._known = np.where(self._record == NO_RECORD, strangers, self._record)
         self._operation = attempts.operation[rows]
         self._status = attempts.status[rows]
         self._refusal = attempts.refusal[rows]
@@ -186,12 +183,12 @@ class _FileWriter:
         if run.sync.unknown_columns and run.number % 2 == 1:
             columns["api_request_id"] = self._request_ids()
             columns["retry_count"] = pa.array(np.minimum(self._known % 7, 2).astype(np.int32))
-        order = np.random.default_rng([self._ordinal, run.number]).permutation(len(columns))
+        order = np.random.default_rng([self._run.ordinal, run.number]).permutation(len(columns))
         names = list(columns)
         return pa.table({names[place]: columns[names[place]] for place in order})
 
     def _ended_name(self) -> str:
-        return "batch_completed_at" if self._ordinal % 3 == 1 else "batch_ended_at"
+        return "batch_completed_at" if self._run.ordinal % 3 == 1 else "batch_ended_at"
 
     def _identifiers(self, identifiers: pa.Array) -> pa.Array:
         nobody = self._record == NO_RECORD
@@ -210,8 +207,8 @@ class _FileWriter:
             run.sync.key,
             self._population,
             self._known,
-            spelling(run.number, run.started_at),
-            self._first,
+            style=spelling(run.number, run.started_at),
+            first_row=self._first,
         )
         if np.any(self._form == Form.KEY_ONLY):
             bare = key_only_texts(run.sync.key, identifiers)
@@ -219,7 +216,7 @@ class _FileWriter:
         odd = np.flatnonzero((self._form != Form.WHOLE) & (self._form != Form.KEY_ONLY))
         if len(odd) == 0:
             return payloads
-        replacements = [self._odd_payload(row, payloads[row].as_py()) for row in odd]
+        replacements = [self._odd_payload(row, payloads[row].as_py()) for row in odd.tolist()]
         mask = np.zeros(len(self._form), np.bool_)
         mask[odd] = True
         return pc.replace_with_mask(payloads, pa.array(mask), pa.array(replacements, pa.string()))
@@ -263,7 +260,7 @@ class _FileWriter:
         return refusals.lasting[refusal]
 
     def _times(self, times: Times | None, count: int) -> pa.Array:
-        encoding = _time_encoding(self._run, self._ordinal)
+        encoding = _time_encoding(self._run)
         if times is None:
             return pa.nulls(count, encoding.type)
         if encoding.text_format is None:

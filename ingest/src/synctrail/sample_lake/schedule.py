@@ -19,6 +19,8 @@ _RUN_ID_STEP = 7
 _EMPTY_RUN_EVERY = 9
 _EMPTY_RUN_FIRST = 4
 _LONG_RUN_EVERY = 4
+# What an ordinary run adds to the records of a sync that removes none, in ordinary runs' rows.
+_GROWTH = 0.15
 
 
 class Era(Enum):
@@ -29,7 +31,7 @@ class Era(Enum):
     IDS_IN_ROWS = "since 2025-11-18"
 
 
-# Source: the history of https://docs.getcensus.com/syncs/sync-monitoring/sync-tracking (columns, metadata.json).
+# Source: https://docs.getcensus.com/syncs/sync-monitoring/sync-tracking, its history (columns, metadata).
 _BARE_SINCE = dt.datetime(2025, 11, 1, tzinfo=dt.UTC)
 _IDS_IN_ROWS_SINCE = dt.datetime(2025, 11, 18, tzinfo=dt.UTC)
 METADATA_SINCE = dt.datetime(2025, 11, 4, tzinfo=dt.UTC)
@@ -48,9 +50,14 @@ class Fate(Enum):
 
 @dataclass(frozen=True)
 class Run:
-    """One run of a sync: ``number`` counts from 0 within the sync, ``rows`` are all that it logs."""
+    """One run of a sync.
+
+    ``ordinal`` is the sync's place among all, ``number`` the run's within the sync; ``rows`` are all that
+    it logs.
+    """
 
     sync: Sync
+    ordinal: int
     number: int
     sync_run_id: int
     started_at: dt.datetime
@@ -79,6 +86,7 @@ class Run:
 @dataclass(frozen=True)
 class _Slot:
     sync: Sync
+    ordinal: int
     number: int
     started_at: dt.datetime
     fate: Fate
@@ -92,14 +100,15 @@ def plan_runs(rows: int, runs: int, seed: int) -> list[list[Run]]:
         rows: at least ``LEAST_ROWS_PER_RUN`` for each run.
         runs: at least ``LEAST_RUNS``.
         seed: of the random numbers.
+
     """
     rng = np.random.default_rng([seed, len(SYNCS)])
     weights = np.array([sync.run_weight for sync in SYNCS])
     spare = _share(runs - LEAST_RUNS, weights)
     slots = [
         slot
-        for sync, extra in zip(SYNCS, spare, strict=True)
-        for slot in _slots(sync, sync.least_runs + extra, rng)
+        for ordinal, (sync, extra) in enumerate(zip(SYNCS, spare, strict=True))
+        for slot in _slots(sync, ordinal, sync.least_runs + extra, rng)
     ]
     filled = [place for place, slot in enumerate(slots) if slot.fate is not Fate.EMPTY]
     shares = _share(
@@ -114,6 +123,7 @@ def plan_runs(rows: int, runs: int, seed: int) -> list[list[Run]]:
         planned[slot.sync.sync_id].append(
             Run(
                 sync=slot.sync,
+                ordinal=slot.ordinal,
                 number=slot.number,
                 sync_run_id=run_id_at[place],
                 started_at=slot.started_at,
@@ -125,7 +135,7 @@ def plan_runs(rows: int, runs: int, seed: int) -> list[list[Run]]:
     return list(planned.values())
 
 
-def _slots(sync: Sync, runs: int, rng: np.random.Generator) -> list[_Slot]:
+def _slots(sync: Sync, ordinal: int, runs: int, rng: np.random.Generator) -> list[_Slot]:
     interval = sync.interval or _reaching_back(runs)
     starts = [
         sync.last_run - (runs - 1 - number) * interval + dt.timedelta(milliseconds=int(rng.integers(45_000)))
@@ -134,7 +144,9 @@ def _slots(sync: Sync, runs: int, rng: np.random.Generator) -> list[_Slot]:
     fates = [_fate(sync, number, runs, starts[number]) for number in range(runs)]
     weights = np.array([_weight(sync, number, runs, fates[number], rng) for number in range(runs)])
     weights *= sync.row_weight / weights.sum()
-    return [_Slot(sync, number, starts[number], fates[number], weights[number]) for number in range(runs)]
+    return [
+        _Slot(sync, ordinal, number, starts[number], fates[number], weights[number]) for number in range(runs)
+    ]
 
 
 def _reaching_back(runs: int) -> dt.timedelta:
@@ -168,7 +180,7 @@ def _weight(sync: Sync, number: int, runs: int, fate: Fate, rng: np.random.Gener
     if sync.behavior is Behavior.CHANGES and fate is Fate.FIRST:
         return everyone
     if fate is Fate.REPEATS_ALL:
-        return 1.2 * everyone
+        return 1.1 * (everyone + _GROWTH * number)
     if fate is Fate.FAILED:
         return 0.4
     return float(rng.lognormal(0.0, 0.12))
