@@ -35,13 +35,11 @@ _TOP_FOLDERS = ("sync_tracking_datasets", "metadata", "sync-unloads")
 class SampleSync:
     """What was written of one sync."""
 
-    org_id: str
     sync_id: int
     source: str
     destination: str
     runs: int
     rows: int
-    first_run_at: dt.datetime
     last_run_at: dt.datetime
 
 
@@ -171,12 +169,10 @@ def _folder(root: Path, run: Run) -> Path:
 def _summary(planned: list[Run]) -> SampleSync:
     sync = planned[0].sync
     return SampleSync(
-        org_id=sync.org.org_id,
         sync_id=sync.sync_id,
         source=sync.source.name,
         destination=sync.destination.name,
         runs=len(planned),
         rows=sum(run.rows for run in planned),
-        first_run_at=planned[0].started_at,
         last_run_at=planned[-1].started_at,
     )

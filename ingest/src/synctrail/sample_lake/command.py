@@ -69,15 +69,14 @@ def sample_lake(  # noqa: PLR0917 - typer reads the options off it
 
 def _tell(lake: SampleLake) -> None:
     console = Console()
-    table = Table("sync", "source", "destination", "runs", "rows", "first run", "last run", box=None)
+    table = Table("sync", "source", "destination", "runs", "rows", "last run", box=None, pad_edge=False)
     for sync in lake.syncs:
         table.add_row(
-            f"{sync.org_id}/{sync.sync_id}",
+            str(sync.sync_id),
             sync.source,
             sync.destination,
             f"{sync.runs:,}",
             f"{sync.rows:,}",
-            f"{sync.first_run_at:%Y-%m-%d}",
             f"{sync.last_run_at:%Y-%m-%d}",
         )
     console.print(table)

@@ -110,6 +110,7 @@ class History:
         self._null_rows = ordinal
         self._oddities = ordinal
         self._duplicates = 0
+        self._refused = 0
 
     def send(self, run: Run) -> Attempts:
         """Return the attempts of the next run, exactly ``run.rows``, and remember what came of them."""
@@ -132,16 +133,14 @@ class History:
 
     def _choose(self, run: Run, count: int, rng: np.random.Generator) -> _Chosen:
         people = self.population
-        failing = people.failing()
-        retried = failing[:count]
+        if self._sync.behavior is Behavior.MIRROR and run.fate is not Fate.FIRST:
+            return self._choose_everyone(count, rng)
+        retried = people.failing()[:count]
         members = people.members()
         count -= len(retried)
         nobody = members[:0]
         if run.fate is Fate.FIRST or self._sync.behavior is Behavior.APPEND:
             return _Chosen(retried, nobody, people.join(count), nobody)
-        if self._sync.behavior is Behavior.MIRROR:
-            people.state[failing[len(retried) :]] = State.OUT
-            return self._choose_everyone(retried, members, count, rng)
         if run.fate is Fate.REPEATS_ALL:
             changed = rng.permutation(members)[:count]
             people.change(rng.permutation(changed)[: int(_CHANGED_OF_ALL * len(changed))], rng)
@@ -158,17 +157,19 @@ class History:
         added = self._joining(former, joining, rng)
         return _Chosen(retried, removed, added, changed)
 
-    def _choose_everyone(self, retried: Ints, members: Ints, count: int, rng: np.random.Generator) -> _Chosen:
+    def _choose_everyone(self, count: int, rng: np.random.Generator) -> _Chosen:
         """Choose for a run that replaces the destination: whoever leaves is simply absent from now on."""
         people = self.population
-        turnover = _at_least_one(_MIRROR_LEAVING * len(members))
-        leaving = min(len(members), max(turnover, len(members) + turnover - count))
-        former = people.former()
-        left = self._drawn(members, leaving, rng)
+        failing, members, former = people.failing(), people.members(), people.former()
+        present = np.concatenate([failing, members])
+        turnover = _at_least_one(_MIRROR_LEAVING * len(present))
+        left = self._drawn(present, max(turnover, len(present) + turnover - count), rng)
         people.state[left] = State.OUT
+        retried = np.setdiff1d(failing, left, assume_unique=True)
         staying = np.setdiff1d(members, left, assume_unique=True)
         people.change(rng.permutation(staying)[: int(_CHANGED_OF_ALL * len(staying))], rng)
-        return _Chosen(retried, members[:0], self._joining(former, count - len(staying), rng), staying)
+        joining = count - len(retried) - len(staying)
+        return _Chosen(retried, members[:0], self._joining(former, joining, rng), staying)
 
     def _joining(self, former: Ints, count: int, rng: np.random.Generator) -> Ints:
         returning = self._drawn(former, min(len(former), count, _at_least_one(_RETURNING * count)), rng)
@@ -226,7 +227,7 @@ class History:
         if run.fate is Fate.FAILED:
             fresh = records[fresh_from:]
             people.fails_until[fresh] = run.number + 1
-            people.refusal[fresh] = rng.integers(0, self._lasting, len(fresh))
+            people.refusal[fresh] = self._next_refusals(len(fresh))
             failing[:] = True
             return failing
         failing[:fresh_from] = people.fails_until[records[:fresh_from]] > run.number
@@ -241,8 +242,13 @@ class History:
         never = int(np.sum(people.fails_until[records[:fresh_from]] == NEVER))
         until[: max(0, (still + len(begins) + 2) // 3 - never)] = NEVER
         people.fails_until[records[begins]] = until
-        people.refusal[records[begins]] = rng.integers(0, self._lasting, len(begins))
+        people.refusal[records[begins]] = self._next_refusals(len(begins))
         return failing
+
+    def _next_refusals(self, count: int) -> Ints:
+        """Return the destination's lasting messages in turn."""
+        first, self._refused = self._refused, self._refused + count
+        return Refusal.LASTING + np.arange(first, first + count) % self._lasting
 
     def _add_oddities(self, main: Attempts, plain: Ints, first_changed: int, run: Run) -> Ints:
         """Make a few updates odd, which harms nobody's state; return the plain rows that are left."""
