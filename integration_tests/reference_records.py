@@ -18,8 +18,10 @@ class RecordMarts:
     record_activity: list[Row] = field(default_factory=list)
 
 
-def record_marts(history: Core, memberships: list[Row], flapping_entries: int = 3) -> RecordMarts:
-    """Return what the record marts must hold, given the core models and the audiences' spells."""
+def record_marts(
+    history: Core, memberships: list[Row], field_changes: list[Row], flapping_entries: int
+) -> RecordMarts:
+    """Return what the record marts must hold, given the core models, spells and field changes."""
     changes: dict[tuple[str, str], list[Row]] = defaultdict(list)
     for change in history.sync_changelog:
         if change["row_id"]:
@@ -27,12 +29,22 @@ def record_marts(history: Core, memberships: list[Row], flapping_entries: int = 
     spells: dict[tuple[str, str], list[Row]] = defaultdict(list)
     for spell in memberships:
         spells[spell["sync_id"], spell["record_identifier"]].append(spell)
+    changed_runs: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for field_change in field_changes:
+        key = field_change["sync_id"], field_change["record_identifier"]
+        changed_runs[key].add(field_change["sync_run_id"])
     messages = {row["log_id"]: row["status_message"] for row in history.sync_log}
     result = RecordMarts()
     for key, series in changes.items():
         result.failed_records += _failed_record(series, messages)
         attempts = [change for change in series if not change["is_inferred"]]
-        result.record_activity.append(_activity(attempts, spells[key], flapping_entries))
+        result.record_activity.append(
+            {
+                **_attempted(attempts),
+                **_entered(spells[key], flapping_entries),
+                "n_changed_payloads": len(changed_runs[key]),
+            }
+        )
     return result
 
 
@@ -60,7 +72,7 @@ def _failed_record(changes: list[Row], messages: dict[str, str | None]) -> list[
     ]
 
 
-def _activity(attempts: list[Row], spells: list[Row], flapping_entries: int) -> Row:
+def _attempted(attempts: list[Row]) -> Row:
     last = [attempt for attempt in attempts if attempt["is_final_attempt"]][-1]
     statuses = [attempt["log_status"] for attempt in attempts]
     moments = [attempt["occurred_at"] for attempt in attempts]
@@ -69,7 +81,6 @@ def _activity(attempts: list[Row], spells: list[Row], flapping_entries: int) -> 
         for attempt in attempts
         if attempt["op_type"] == "added" and attempt["log_status"] == "succeeded"
     ]
-    n_entries = sum(1 for spell in spells if spell["entry_observed"])
     return {
         "source_system": "census_lake",
         "sync_id": last["sync_id"],
@@ -82,6 +93,12 @@ def _activity(attempts: list[Row], spells: list[Row], flapping_entries: int) -> 
         "n_attempts": len(attempts),
         "n_succeeded": statuses.count("succeeded"),
         "n_failed": statuses.count("rejected") + statuses.count("invalid"),
+    }
+
+
+def _entered(spells: list[Row], flapping_entries: int) -> Row:
+    n_entries = sum(1 for spell in spells if spell["entry_observed"])
+    return {
         "n_entries": n_entries,
         "n_exits": sum(1 for spell in spells if not spell["is_current"]),
         "is_flapping": n_entries >= flapping_entries,

@@ -9,6 +9,7 @@ from dbt_project_runner import Project
 from random_histories import random_deliveries, spread_over_days
 from reference_audiences import audience_marts
 from reference_core import core
+from reference_fields import fields
 from reference_records import RecordMarts, record_marts
 from staging_rows import Lake
 from warehouses import Warehouse
@@ -48,8 +49,9 @@ def test_every_load_leaves_the_record_marts_as_defined(
         tables = lake.tables()
         history = core(tables)
         memberships = audience_marts(history, tables).audience_memberships
-        expected = record_marts(history, memberships, FLAPPING_ENTRIES)
+        expected = record_marts(history, memberships, fields(tables).field_changes, FLAPPING_ENTRIES)
         assert_marts_follow_the_definitions(warehouse, expected)
     assert {row["status"] for row in expected.failed_records} == {"rejected", "invalid"}
     assert any(row["n_failed_attempts"] > 1 and row["last_succeeded_at"] for row in expected.failed_records)
     assert any(row["is_flapping"] for row in expected.record_activity)
+    assert any(row["n_changed_payloads"] > 0 for row in expected.record_activity)

@@ -5,7 +5,7 @@
 {%- set columns = [
     'record_key', 'sync_key', 'source_system', 'sync_id', 'record_identifier', 'first_added_at',
     'first_attempted_at', 'last_attempted_at', 'last_op_type', 'last_status', 'n_attempts', 'n_succeeded',
-    'n_failed', 'n_entries', 'n_exits'
+    'n_failed', 'n_changed_payloads', 'n_entries', 'n_exits'
 ] %}
 
 with runs as (
@@ -24,6 +24,11 @@ touched_records as (
 
     select record_key from {{ ref('int_sync_changelog') }} as changelog
     where _build_id > {{ last_build_id }} and record_key is not null
+
+    union distinct
+
+    select record_key from {{ ref('int_field_changes') }} as field_changes
+    where _build_id > {{ last_build_id }}
 
     union distinct
 
@@ -67,6 +72,20 @@ attempts_by_record as (
 
 ),
 
+field_changes_by_record as (
+
+    select
+        field_changes.record_key,
+        count(distinct field_changes.run_key) as n_changed_payloads
+    from {{ ref('int_field_changes') }} as field_changes
+    {%- if is_incremental_build %}
+    inner join touched_records on field_changes.record_key = touched_records.record_key
+    {%- endif %}
+    where not field_changes._is_deleted
+    group by field_changes.record_key
+
+),
+
 spells_by_record as (
 
     select
@@ -98,6 +117,8 @@ activity as (
         {%- for column in ['n_attempts', 'n_succeeded', 'n_failed'] %}
         cast(attempts_by_record.{{ column }} as {{ dbt.type_bigint() }}) as {{ column }},
         {%- endfor %}
+        cast(coalesce(field_changes_by_record.n_changed_payloads, 0) as {{ dbt.type_bigint() }})
+            as n_changed_payloads,
         cast(coalesce(spells_by_record.n_entries, 0) as {{ dbt.type_bigint() }}) as n_entries,
         cast(coalesce(spells_by_record.n_exits, 0) as {{ dbt.type_bigint() }}) as n_exits
     from attempts_by_record
@@ -106,6 +127,7 @@ activity as (
     inner join runs
         on last_attempts.run_key = runs.run_key
         and attempts_by_record.last_run_number = runs.run_number
+    left join field_changes_by_record on attempts_by_record.record_key = field_changes_by_record.record_key
     left join spells_by_record on attempts_by_record.record_key = spells_by_record.record_key
     where last_attempts.is_final_attempt and not last_attempts._is_deleted
 

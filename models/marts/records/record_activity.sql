@@ -17,6 +17,7 @@ select
     n_attempts,
     n_succeeded,
     n_failed,
+    n_changed_payloads,
     n_entries,
     n_exits,
     n_entries >= {{ var('synctrail_flapping_entries') }} as is_flapping
