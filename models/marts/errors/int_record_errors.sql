@@ -1,0 +1,245 @@
+{{ config(**synctrail.incremental_config('log_key')) }}
+
+{%- set is_incremental_build = synctrail.is_incremental_build() -%}
+{%- set last_build_id = synctrail.last_build_id() if is_incremental_build -%}
+{%- set rules_fingerprint = synctrail.error_rules_fingerprint() -%}
+{%- set attempt_order = ['batch_started_at', 'batch_completed_at', 'batch_number', '_source_file', '_source_row'] -%}
+{%- set identity = [
+    'log_key', 'record_key', 'run_key', 'sync_key', 'source_system', 'sync_id', 'sync_run_id', 'log_id',
+    'record_identifier'
+] -%}
+{%- set columns = identity + [
+    'status', 'invalid_reason', 'status_message', 'message', 'error_template', 'error_fingerprint', 'category',
+    'is_retryable', 'suggested_action', 'occurred_at', 'destination', 'resolved_at', '_rules_fingerprint'
+] %}
+
+with changelog as (
+
+    select * from {{ ref('int_sync_changelog') }}
+
+),
+
+sync_log as (
+
+    select * from {{ ref('int_sync_log') }}
+    where not _is_deleted
+
+),
+
+runs as (
+
+    select
+        sync_runs.run_key,
+        sync_runs.started_at,
+        sync_runs.destination,
+        run_order.run_number,
+        run_order._order_build_id
+    from (
+        select
+            started_at,
+            destination,
+            {{ synctrail.run_key() }} as run_key
+        from {{ ref('sync_runs') }}
+    ) as sync_runs
+    inner join {{ ref('int_run_order') }} as run_order on sync_runs.run_key = run_order.run_key
+
+),
+
+{% if is_incremental_build -%}
+{# Errors as this table tells them that other rules, or another destination or start of their run, tell differently. -#}
+outdated_errors as (
+
+    select
+        stored.log_key,
+        stored.record_key
+    from {{ this }} as stored
+    left join runs on stored.run_key = runs.run_key
+    where not stored._is_deleted
+        and (
+            stored._rules_fingerprint <> {{ rules_fingerprint }}
+            or {{ synctrail.is_distinct('stored.destination', 'runs.destination') }}
+            or runs._order_build_id > {{ last_build_id }}
+        )
+
+),
+
+touched_records as (
+
+    select record_key from changelog
+    where _build_id > {{ last_build_id }} and record_key is not null
+
+    union distinct
+
+    select record_key from outdated_errors
+    where record_key is not null
+
+),
+
+{# An attempt without identifier is of no record. -#}
+touched_attempts as (
+
+    select log_key from changelog
+    where _build_id > {{ last_build_id }}
+
+    union distinct
+
+    select log_key from outdated_errors
+
+),
+
+{% endif -%}
+errors as (
+
+    select
+        {{ synctrail.prefixed('changelog', identity[:-1]) }},
+        changelog.row_id as record_identifier,
+        changelog.status,
+        changelog.invalid_reason,
+        changelog.failure_reason as message,
+        coalesce(changelog.failure_reason, 'No message') as judged_message,
+        coalesce(changelog.batch_started_at, runs.started_at, changelog._census_logged_at) as occurred_at,
+        runs.destination,
+        runs.run_number
+    from changelog
+    inner join runs on changelog.run_key = runs.run_key
+    {%- if is_incremental_build %}
+    left join touched_records on changelog.record_key = touched_records.record_key
+    left join touched_attempts on changelog.log_key = touched_attempts.log_key
+    {%- endif %}
+    where
+        changelog.status in ('rejected', 'invalid')
+        and not changelog._is_deleted
+        {%- if is_incremental_build %}
+        and (touched_records.record_key is not null or touched_attempts.log_key is not null)
+        {%- endif %}
+
+),
+
+erroneous_records as (
+
+    select distinct record_key from errors
+    where record_key is not null
+
+),
+
+{# The errors of these records and their successes, in run order and attempt order. -#}
+ordered_attempts as (
+
+    select
+        sync_log.log_key,
+        sync_log.record_key,
+        sync_log.status,
+        coalesce(sync_log.batch_started_at, runs.started_at, sync_log._census_logged_at) as occurred_at,
+        row_number() over (
+            partition by sync_log.record_key
+            order by
+                runs.run_number,
+                {%- for column in attempt_order %}
+                case when sync_log.{{ column }} is null then 0 else 1 end,
+                sync_log.{{ column }},
+                {%- endfor %}
+                sync_log.log_id
+        ) as place
+    from sync_log
+    inner join erroneous_records on sync_log.record_key = erroneous_records.record_key
+    inner join runs on sync_log.run_key = runs.run_key
+    where sync_log.status in ('succeeded', 'rejected', 'invalid')
+
+),
+
+next_successes as (
+
+    select
+        log_key,
+        record_key,
+        status,
+        min(case when status = 'succeeded' then place end) over (
+            partition by record_key order by place rows between 1 following and unbounded following
+        ) as success_place
+    from ordered_attempts
+
+),
+
+resolutions as (
+
+    select
+        next_successes.log_key,
+        successes.occurred_at as resolved_at
+    from next_successes
+    inner join ordered_attempts as successes
+        on next_successes.record_key = successes.record_key
+        and next_successes.success_place = successes.place
+    where next_successes.status <> 'succeeded'
+
+),
+
+{# The same message comes with many records: each is judged once. -#}
+distinct_messages as (
+
+    select distinct
+        judged_message as message,
+        destination
+    from errors
+
+),
+
+categories as (
+    {{ synctrail.error_categories('distinct_messages') }}
+),
+
+judged_messages as (
+
+    select
+        *,
+        coalesce(nullif({{ synctrail.error_template('message') }}, ''), 'No message') as error_template
+    from categories
+
+),
+
+judged_errors as (
+
+    select
+        {{ synctrail.prefixed('errors', identity) }},
+        errors.status,
+        errors.invalid_reason,
+        sync_log.status_message,
+        errors.message,
+        judged_messages.error_template,
+        {{ dbt.hash('judged_messages.error_template') }} as error_fingerprint,
+        judged_messages.category,
+        judged_messages.is_retryable,
+        judged_messages.suggested_action,
+        errors.occurred_at,
+        errors.destination,
+        resolutions.resolved_at,
+        {{ rules_fingerprint }} as _rules_fingerprint
+    from errors
+    inner join sync_log on errors.log_key = sync_log.log_key
+    inner join judged_messages
+        on errors.judged_message = judged_messages.message
+        and coalesce(errors.destination, '') = coalesce(judged_messages.destination, '')
+    left join resolutions on errors.log_key = resolutions.log_key
+
+)
+
+select
+    {{ columns | join(',\n    ') }},
+    false as _is_deleted,
+    {{ synctrail.build_id() }} as _build_id
+from judged_errors
+{%- if is_incremental_build %}
+
+union all
+
+select
+    {{ synctrail.prefixed('stored', columns) }},
+    true as _is_deleted,
+    {{ synctrail.build_id() }} as _build_id
+from {{ this }} as stored
+left join touched_records on stored.record_key = touched_records.record_key
+left join touched_attempts on stored.log_key = touched_attempts.log_key
+left join errors on stored.log_key = errors.log_key
+where not stored._is_deleted
+    and errors.log_key is null
+    and (touched_records.record_key is not null or touched_attempts.log_key is not null)
+{%- endif %}
