@@ -6,6 +6,7 @@ import json
 from collections import defaultdict
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import pairwise
 from typing import Any
 
 from reference_core import Row, core
@@ -31,11 +32,11 @@ def fields(tables: dict[str, list[Row]]) -> Fields:
             told[change["sync_id"], change["row_id"]].append(change)
     for changes in told.values():
         changes.sort(key=lambda change: order[change["sync_id"], change["sync_run_id"]])
-        for previous, latest in zip(changes, changes[1:], strict=False):
+        for previous, latest in pairwise(changes):
             if previous["kind"] == "upsert" and latest["kind"] == "upsert" and latest["op_type"] == "changed":
                 result.field_changes += _changed_fields(previous, latest)
     result.field_change_summary = _summary(result.field_changes)
-    result.unparseable_payloads = {key: 0 for key in order}
+    result.unparseable_payloads = dict.fromkeys(order, 0)
     for attempt in rows.sync_log:
         payload = attempt["record_payload"]
         if payload is not None and json_object(payload) is None:

@@ -16,7 +16,10 @@
     {{- return(synctrail.unsupported_adapter('json_differences')) -}}
 {% endmacro %}
 
-{# json_keys and the wildcard path give lists of one order. https://duckdb.org/docs/stable/data/json/json_functions #}
+{#
+    json_keys and the wildcard path give lists of one order.
+    https://duckdb.org/docs/stable/data/json/json_functions
+#}
 {% macro duckdb__json_differences(relation, key, left, right) %}
     with objects as (
 
@@ -110,9 +113,10 @@
 {% endmacro %}
 
 {#
-    A variant sorts its keys and forgets how a number was written; from_json remembers, and is asked about the numbers
-    that differ alone. Each member is written as `<length of the key>:<key><JSON text>`: array_except hashes texts, but
-    compares structs one with all. https://spark.apache.org/docs/latest/sql-ref-datatypes.html
+    A variant sorts its keys and forgets how a number was written; from_json remembers, and is asked about
+    the numbers that differ alone. Each member is written as `<length of the key>:<key><JSON text>`:
+    array_except hashes texts, but compares structs one with all.
+    https://spark.apache.org/docs/latest/sql-ref-datatypes.html
 #}
 {% macro spark__json_differences(relation, key, left, right) %}
     with members as (

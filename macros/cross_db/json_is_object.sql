@@ -1,4 +1,7 @@
-{# True where a text is a JSON object; false where it is anything else, malformed JSON among it; null where it is null. #}
+{#
+    True where a text is a JSON object; false where it is anything else, malformed JSON among it; null where
+    it is null.
+#}
 {% macro json_is_object(text) %}
     {{- return(adapter.dispatch('json_is_object', 'synctrail')(text)) -}}
 {% endmacro %}
@@ -7,7 +10,10 @@
     {{- return(synctrail.unsupported_adapter('json_is_object')) -}}
 {% endmacro %}
 
-{# Valid JSON that begins with a brace, after JSON's own white space: one parse, where json_type takes a second. #}
+{#
+    Valid JSON that begins with a brace, after JSON's own white space: one parse, where json_type takes a
+    second.
+#}
 {% macro duckdb__json_is_object(text) %}
     {{- return(
         '(json_valid(' ~ text ~ ") and left(ltrim(" ~ text ~ ", ' ' || chr(9) || chr(10) || chr(13)), 1) = '{')"
@@ -21,8 +27,8 @@
 {% endmacro %}
 
 {#
-    A JSON object as a map of variants; null where the text is none. Spark's readers stop at the end of the first value
-    and let anything follow it; inside brackets, what follows is an error.
+    A JSON object as a map of variants; null where the text is none. Spark's readers stop at the end of the
+    first value and let anything follow it; inside brackets, what follows is an error.
     https://spark.apache.org/docs/latest/api/sql/#try_parse_json
 #}
 {% macro spark_json_object(text) %}

@@ -1,5 +1,6 @@
 {#
-    ISO 8601 text as a UTC timestamp, null where it is none. A time without an offset is UTC, a date is its midnight.
+    ISO 8601 text as a UTC timestamp, null where it is none. A time without an offset is UTC, a date is its
+    midnight.
 #}
 {% macro text_to_utc_timestamp(text) %}
     {%- set is_iso = synctrail.regexp_like(

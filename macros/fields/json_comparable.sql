@@ -1,6 +1,6 @@
 {#
-    A JSON value (compact, keys sorted) as text that is the same for values that are equal as JSON: whole numbers lose
-    their `.0`, wherever in the value they are. Text inside strings is matched first, and kept.
+    A JSON value (compact, keys sorted) as text that is the same for values that are equal as JSON: whole
+    numbers lose their `.0`, wherever in the value they are. Text inside strings is matched first, and kept.
 #}
 {% macro json_comparable(json) %}
     {%- set whole_numbers = synctrail.regexp_replace(

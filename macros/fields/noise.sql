@@ -1,6 +1,6 @@
 {#
-    Kinds of modifications that say nothing new, each a boolean over the values as text (old_value, new_value) and as
-    JSON (old_json, new_json).
+    Kinds of modifications that say nothing new, each a boolean over the values as text (old_value,
+    new_value) and as JSON (old_json, new_json).
 #}
 
 {# Both are timestamps, on the same UTC date. #}
@@ -23,8 +23,8 @@
 {% endmacro %}
 
 {#
-    Both are numbers that differ by less than one part in a million of the greater. Of texts, decimal fractions alone
-    are numbers: whole ones are ids as a rule.
+    Both are numbers that differ by less than one part in a million of the greater. Of texts, decimal
+    fractions alone are numbers: whole ones are ids as a rule.
 #}
 {% macro differs_in_precision(old_value, new_value, old_json, new_json) %}
     {%- set old_number = synctrail.number_or_null(old_value, old_json) -%}

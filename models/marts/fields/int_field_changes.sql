@@ -37,40 +37,23 @@ payload_pairs as (
 
 ),
 
-differences as (
-{{ synctrail.json_differences('payload_pairs', 'log_key', 'old_payload', 'new_payload') }}
-),
-
-values_or_nulls as (
-
-    select
-        log_key,
-        field_name,
-        nullif(left_json, 'null') as old_json,
-        nullif(right_json, 'null') as new_json
-    from differences
-
-),
-
 changed_fields as (
+    {{ synctrail.changed_json_fields('payload_pairs', 'log_key', 'old_payload', 'new_payload') }}
+),
+
+counted_fields as (
 
     select
-        log_key,
-        field_name,
-        old_json,
-        new_json,
-        {{ synctrail.json_text('old_json') }} as old_value,
-        {{ synctrail.json_text('new_json') }} as new_value,
+        *,
         count(*) over (partition by log_key) as n_fields_changed
-    from values_or_nulls
-    where {{ synctrail.is_distinct(synctrail.json_comparable('old_json'), synctrail.json_comparable('new_json')) }}
+    from changed_fields
 
 ),
 
 field_changes as (
 
     select
-        {{ synctrail.hash_key(['latest.record_key', 'latest.run_key', 'changed_fields.field_name']) }}
+        {{ synctrail.hash_key(['latest.record_key', 'latest.run_key', 'counted_fields.field_name']) }}
             as field_change_key,
         latest.log_key,
         latest.record_key,
@@ -81,23 +64,19 @@ field_changes as (
         latest.sync_run_id,
         previous.sync_run_id as previous_run_id,
         latest.row_id as record_identifier,
-        changed_fields.field_name,
-        case
-            when changed_fields.old_json is null then 'set'
-            when changed_fields.new_json is null then 'cleared'
-            else 'modified'
-        end as change_type,
-        changed_fields.old_value,
-        changed_fields.new_value,
-        cast(changed_fields.n_fields_changed as {{ dbt.type_bigint() }}) as n_fields_changed,
+        counted_fields.field_name,
+        counted_fields.change_type,
+        counted_fields.old_value,
+        counted_fields.new_value,
+        cast(counted_fields.n_fields_changed as {{ dbt.type_bigint() }}) as n_fields_changed,
         coalesce({{ synctrail.differs_within_a_date('old_value', 'new_value') }}, false) as is_timestamp_noise,
         coalesce({{ synctrail.differs_in_case_or_space('old_value', 'new_value') }}, false) as is_text_noise,
         coalesce({{ synctrail.differs_in_precision('old_value', 'new_value', 'old_json', 'new_json') }}, false)
             as is_number_noise,
         latest.batch_started_at,
         latest._census_logged_at
-    from changed_fields
-    inner join updates on changed_fields.log_key = updates.log_key
+    from counted_fields
+    inner join updates on counted_fields.log_key = updates.log_key
     inner join changelog as latest on updates.log_key = latest.log_key
     inner join changelog as previous on updates.previous_log_key = previous.log_key
 
