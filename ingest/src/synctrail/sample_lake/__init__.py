@@ -22,8 +22,6 @@ LEAST_ROWS = 2_000
 
 _MOST_DEFAULT_RUNS = 400
 _DEFAULT_ROWS_PER_RUN = 150
-_FILES_OF_A_LAKE = 200
-_LEAST_DEFAULT_ROWS_PER_FILE = 25
 # Census speaks of batches of 10,000 to 100,000 records.
 _MOST_DEFAULT_ROWS_PER_FILE = 50_000
 
@@ -88,8 +86,8 @@ def write_sample_lake(
     """
     runs = default_runs(rows) if runs is None else runs
     if rows_per_file is None:
-        fitting = max(_LEAST_DEFAULT_ROWS_PER_FILE, rows // _FILES_OF_A_LAKE)
-        rows_per_file = min(_MOST_DEFAULT_ROWS_PER_FILE, fitting)
+        # Most runs then are of one batch, as at Census, and the largest of several.
+        rows_per_file = min(_MOST_DEFAULT_ROWS_PER_FILE, max(1, rows // max(1, runs)))
     _check(rows, seed, runs, rows_per_file)
     _prepare(root, overwrite=overwrite)
     marker = root / _MARKER

@@ -56,6 +56,8 @@ _RETRY_RATE, _RETRY_TURN = 0.012, 3
 _TURNS = 4
 _ODDITY_RATE, _ODDITY_TURN, _ODDITY_TURNS = 2e-4, 2, 3
 _FAILING_SHARE, _FAILING_SHARE_OF_ALL = 0.03, 0.004
+# One that is never fixed, and one that is.
+_LEAST_FAILING = 2
 _FIXED_PER_RUN = 0.4
 _LEAVING, _JOINING, _RETURNING = 0.12, 0.13, 0.3
 _MIRROR_LEAVING = 0.012
@@ -109,7 +111,7 @@ class History:
         self._lasting = len(REFUSALS[sync.destination.service].lasting)
         self._null_rows = ordinal
         self._oddities = ordinal
-        self._duplicates = 0
+        self._duplicates = ordinal
         self._refused = 0
 
     def send(self, run: Run) -> Attempts:
@@ -234,7 +236,7 @@ class History:
         people.change(records[:fresh_from][~failing[:fresh_from]], rng)
         still = int(failing.sum())
         share = _FAILING_SHARE if run.fate is Fate.ORDINARY else _FAILING_SHARE_OF_ALL
-        wanted = max(0, _at_least_one(share * run.rows) - still)
+        wanted = max(0, max(_LEAST_FAILING, round(share * run.rows)) - still)
         steady = fresh_from + np.flatnonzero(~people.restless(records[fresh_from:]))
         begins = rng.permutation(steady)[: min(wanted, len(steady) // 4)]
         failing[begins] = True

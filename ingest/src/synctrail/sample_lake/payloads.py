@@ -99,7 +99,7 @@ def identifier_texts(key: Key, population: Population, records: Ints) -> pa.Arra
     if key is Key.ACCOUNT_CODE:
         # Some codes are kept with a blank and in lower case: an identifier is taken as it is.
         heads = pa.array(["ACC ", "acc-", "ACC-"])
-        return _text(_pick(heads, (population.traits(records) % 40).clip(0, 2)), digits)
+        return _text(_pick(heads, (numbers % 40).clip(0, 2)), digits)
     return _text("usr_" if key is Key.USER_ID else "evt_", digits)
 
 

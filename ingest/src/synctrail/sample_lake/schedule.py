@@ -181,7 +181,7 @@ def _weight(sync: Sync, number: int, runs: int, fate: Fate, rng: np.random.Gener
     if sync.behavior is Behavior.CHANGES and fate is Fate.FIRST:
         return everyone
     if fate is Fate.REPEATS_ALL:
-        return 1.1 * (everyone + _GROWTH * number)
+        return 1.0 + 1.1 * (everyone + _GROWTH * number)
     if fate is Fate.FAILED:
         return 0.4
     return float(rng.lognormal(0.0, 0.12))
