@@ -21,8 +21,8 @@ _LOCAL_DEFAULTS = {
     "spark.ui.enabled": "false",
     "spark.sql.shuffle.partitions": "4",
     "spark.sql.session.timeZone": "UTC",
-    # Hadoop's default checks a local file against the .crc file beside it. In a copy of a bucket such a file is
-    # a stray one that is no data, and the check would refuse a good file.
+    # Hadoop's default checks a local file against the .crc file beside it. In a copy of a bucket such a file
+    # is a stray one that is no data, and the check would refuse a good file.
     "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
 }
 # Derby, the metastore of a local catalog, writes a log into the working directory unless told otherwise.
