@@ -99,6 +99,8 @@ def fault(pattern: str) -> str | None:
     """Return why a pattern leaves the subset that every engine reads alike; None if it stays in it."""
     if pattern != pattern.lower():
         return "has a capital letter, but messages are lower-cased"
+    if "'" in pattern:
+        return "has a single quote, which dbt cannot write to Spark through a session; [&-(] matches one"
     position, quantifiable = 0, False
     while position < len(pattern):
         token = _TOKEN.match(pattern, position)

@@ -23,10 +23,11 @@
     where pattern is not null
 {%- endmacro %}
 
+{# dbt writes a seed's null as the text None where it talks to Spark through a session. #}
 {% macro error_rule_columns() %}
     {{- return(
         'cast(priority as ' ~ dbt.type_int() ~ ') as priority, '
-        ~ "nullif(trim(cast(destination as " ~ dbt.type_string() ~ ")), '') as destination, "
+        ~ "nullif(nullif(trim(cast(destination as " ~ dbt.type_string() ~ ")), ''), 'None') as destination, "
         ~ 'lower(cast(pattern as ' ~ dbt.type_string() ~ ')) as pattern, '
         ~ 'cast(category as ' ~ dbt.type_string() ~ ') as category, '
         ~ 'cast(is_retryable as ' ~ dbt.type_boolean() ~ ') as is_retryable, '
