@@ -1,6 +1,6 @@
-"""The demo: a sample lake, the load, dbt's build and what was found, each step shown as the command that it is.
+"""The demo: a sample lake, the load, dbt's build and what was found.
 
-All steps run in this process, so that Spark starts once.
+Each step is shown as the command that it is; all run in this process, so that Spark starts once.
 """
 
 from __future__ import annotations
@@ -11,36 +11,115 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from dbt.cli.main import dbtRunner
 from rich.console import Console
 from rich.table import Table
+
 from synctrail.cli import main as synctrail
 
 HERE = Path(__file__).parent
 CHECKOUT = HERE.parent
 console = Console(highlight=False, width=110 if not sys.stdout.isatty() else None)
 
-FINDINGS: dict[str, str] = {
-    "Syncs": """
-        select audience_name, destination, n_runs, success_rate, n_current_members, n_open_failed_records
+
+class Finding(NamedTuple):
+    """A question to the models, and how many rows of the answer to show."""
+
+    title: str
+    query: str
+    rows: int
+
+
+FINDINGS = (
+    Finding(
+        "The syncs (sync_health)",
+        """
+        select
+            audience_name as audience,
+            destination,
+            n_runs as runs,
+            cast(round(100 * success_rate, 1) as decimal(5, 1)) as succeeded_pct,
+            n_current_members as members,
+            n_open_failed_records as failing_now
         from {{ ref('sync_health') }}
-        order by n_runs desc, audience_name
-    """,
-    "Attempts by status": """
+        order by runs desc, audience
+        """,
+        20,
+    ),
+    Finding(
+        "Attempts by status (sync_log)",
+        """
         select status, count(*) as attempts, count(distinct sync_run_id) as runs
         from {{ ref('sync_log') }}
         group by status
         order by attempts desc
-    """,
-    "The three most common errors": """
-        select category, error_template, n_errors, n_open_records
+        """,
+        10,
+    ),
+    Finding(
+        "The most common errors (error_summary)",
+        """
+        select category, error_template, n_errors as errors, n_open_records as open_records
         from {{ ref('error_summary') }}
-        order by n_errors desc, error_template
-        limit 3
-    """,
-}
+        order by errors desc, error_template
+        """,
+        3,
+    ),
+    Finding(
+        "Errors by category (error_daily)",
+        """
+        select category, sum(n_errors) as errors, max(date) as last_seen
+        from {{ ref('error_daily') }}
+        group by category
+        order by errors desc, category
+        """,
+        8,
+    ),
+    Finding(
+        "An audience's size over time (audience_daily)",
+        """
+        select audience_name as audience, date, n_entered as entered, n_exited as exited, n_members as members
+        from (
+            select audience_daily.*, count(*) over (partition by sync_id) as n_days
+            from {{ ref('audience_daily') }} as audience_daily
+            where sync_id in (select sync_id from {{ ref('sync_health') }} where n_current_members > 200)
+        ) as days
+        order by n_days desc, audience_name, date desc
+        """,
+        7,
+    ),
+    Finding(
+        "The noisiest fields (field_change_summary)",
+        """
+        select
+            sync_id,
+            field_name as field,
+            n_changes as changes,
+            n_sole_changes as sole_changes,
+            noise_hint
+        from {{ ref('field_change_summary') }}
+        order by sole_changes desc, changes desc, field
+        """,
+        3,
+    ),
+    Finding(
+        "A record that keeps failing (failed_records)",
+        """
+        select
+            sync_id,
+            record_identifier as record,
+            category,
+            n_failed_attempts as failures,
+            first_failed_at,
+            status_message
+        from {{ ref('failed_records') }}
+        order by failures desc, sync_id, record
+        """,
+        1,
+    ),
+)
 
 
 def main() -> int:
@@ -65,11 +144,11 @@ def main() -> int:
     step(["synctrail", "load", str(lake), *target], run_synctrail)
     step(["dbt", "--quiet", "deps"], lambda arguments: run_dbt(dbt, arguments))
     step(["dbt", "--quiet", "build", *target], lambda arguments: run_dbt(dbt, arguments))
-    for title, query in FINDINGS.items():
-        show(title, answer(dbt, query, target))
+    for finding in FINDINGS:
+        show(finding.title, answer(dbt, finding, target))
     console.print(
-        f"\nDone in {time.monotonic() - started:.0f} s. The warehouse is in [bold]{shown(folder / warehouse)}[/bold];"
-        "\nthe README tells what each mart answers, and analyses/ has a query for each common question."
+        f"\nDone in {time.monotonic() - started:.0f} s. The warehouse is in {shown(folder / warehouse)}.\n"
+        "The README tells what each mart answers; analyses/ has a query for each common question."
     )
     return 0
 
@@ -88,8 +167,9 @@ def shown(word: str | Path) -> str:
 
 def run_synctrail(arguments: list[str]) -> bool:
     """Run the loader; files in quarantine (exit code 3) are part of the sample."""
+    sys.argv = ["synctrail", *arguments]
     try:
-        synctrail(arguments)
+        synctrail()
     except SystemExit as end:
         return end.code in (None, 0, 3)
     return True
@@ -100,9 +180,10 @@ def run_dbt(dbt: dbtRunner, arguments: list[str]) -> bool:
     return dbt.invoke(arguments).success
 
 
-def answer(dbt: dbtRunner, query: str, target: list[str]) -> Any:
+def answer(dbt: dbtRunner, finding: Finding, target: list[str]) -> Any:
     """Return the rows that a query on the models gives, as dbt's own table."""
-    outcome = dbt.invoke(["--quiet", "--log-level", "none", "show", "--inline", query, "--limit", "20", *target])
+    asked = ["show", "--inline", finding.query, "--limit", str(finding.rows)]
+    outcome = dbt.invoke(["--quiet", "--log-level", "none", *asked, *target])
     if not outcome.success:
         sys.exit(f"The query failed: {outcome.exception or outcome.result}")
     return outcome.result.results[0].agate_table
