@@ -3,13 +3,5 @@
     The variable is ISO 8601 text; without an offset it is UTC.
 #}
 {% macro as_of() %}
-    {%- set moment = run_started_at -%}
-    {%- if var('synctrail_as_of') -%}
-        {%- set given = var('synctrail_as_of') | string | replace('Z', '+00:00') -%}
-        {%- set moment = modules.datetime.datetime.fromisoformat(given) -%}
-    {%- endif -%}
-    {%- if moment.tzinfo -%}
-        {%- set moment = moment.astimezone(modules.pytz.utc) -%}
-    {%- endif -%}
-    {{- return(synctrail.timestamp_literal(moment.strftime('%Y-%m-%d %H:%M:%S.%f'))) -}}
+    {{- return(synctrail.moment(var('synctrail_as_of') or run_started_at)) -}}
 {% endmacro %}

@@ -1,0 +1,18 @@
+"""Asks the package's analyses, as a user does who compiles one and runs it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from dbt_project_runner import Project
+from warehouses import Warehouse
+
+
+def answer(
+    project: Project, warehouse: Warehouse, name: str, variables: Mapping[str, object] | None = None
+) -> list[dict[str, Any]]:
+    """Return the rows of an analysis, compiled with these variables on the models as they are built."""
+    project.run("compile", "--select", name, variables=dict(variables or {}))
+    compiled = project.folder / "target" / "compiled" / "synctrail" / "analyses" / f"{name}.sql"
+    return warehouse.query(compiled.read_text())
