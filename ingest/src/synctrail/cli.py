@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 import traceback
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -15,11 +14,13 @@ from rich.console import Console
 from rich.text import Text
 
 from synctrail import __version__
+from synctrail.columns import first_line
 from synctrail.dbt_target import read_target
 from synctrail.errors import SynctrailError, UsageError
 from synctrail.load import LoadResult
 from synctrail.load import load as run_load
 from synctrail.progress import Reporter
+from synctrail.sample_lake.command import sample_lake
 from synctrail.spark_errors import SPARK_ERRORS, translate
 from synctrail.spark_session import spark_session
 from synctrail.status import plain, read_status, show
@@ -27,6 +28,7 @@ from synctrail.warehouses.base import Warehouse
 from synctrail.warehouses.choose import open_warehouse
 
 EXIT_QUARANTINED = 3
+EXIT_INTERRUPTED = 130
 _SHOWN_QUARANTINED = 10
 
 app = typer.Typer(
@@ -81,20 +83,16 @@ def load(  # noqa: PLR0917 - typer reads the options off it
     load_history, as JSON. Exit codes: 0 all files of the lake are loaded; 3 loaded, but at least one file is
     quarantined; 2 wrong usage; 1 failed, and nothing of the load was kept.
     """
-
-    def run() -> int:
-        warehouse = _warehouse(project_dir, profiles_dir, profile, target, schema)
-        spark = _session(warehouse, conf, debug=debug)
-        reporter = Reporter(_errors)
-        try:
-            result = run_load(spark, warehouse, lake, reporter, wait_seconds=wait)
-        except SPARK_ERRORS as error:
-            raise translate(error, lake) from error
-        _tell(reporter, result)
-        sys.stdout.write(json.dumps(plain(result.history)) + "\n")
-        return 0 if result.is_complete else EXIT_QUARANTINED
-
-    _run(run, debug=debug)
+    warehouse = _warehouse(project_dir, profiles_dir, profile, target, schema)
+    spark = _session(warehouse, conf, debug=debug)
+    reporter = Reporter(_errors)
+    try:
+        result = run_load(spark, warehouse, lake, reporter, wait_seconds=wait)
+    except SPARK_ERRORS as error:
+        raise translate(error, lake) from error
+    _tell(reporter, result)
+    sys.stdout.write(json.dumps(plain(result.history)) + "\n")
+    raise typer.Exit(0 if result.is_complete else EXIT_QUARANTINED)
 
 
 @app.command()
@@ -109,22 +107,17 @@ def status(  # noqa: PLR0917 - typer reads the options off it
     debug: Debug = False,
 ) -> None:
     """Show what is loaded, the last loads, and which files are quarantined and why."""
-
-    def run() -> int:
-        warehouse = _warehouse(project_dir, profiles_dir, profile, target, schema)
-        if warehouse.needs_spark:
-            _session(warehouse, conf, debug=debug)
-        try:
-            found = read_status(warehouse)
-        except SPARK_ERRORS as error:
-            raise translate(error, warehouse.name) from error
-        if as_json:
-            sys.stdout.write(json.dumps(found.to_dict()) + "\n")
-        else:
-            Console(highlight=False).print(show(found))
-        return 0
-
-    _run(run, debug=debug)
+    warehouse = _warehouse(project_dir, profiles_dir, profile, target, schema)
+    if warehouse.needs_spark:
+        _session(warehouse, conf, debug=debug)
+    try:
+        found = read_status(warehouse)
+    except SPARK_ERRORS as error:
+        raise translate(error, warehouse.name) from error
+    if as_json:
+        sys.stdout.write(json.dumps(found.to_dict()) + "\n")
+    else:
+        Console(highlight=False).print(show(found))
 
 
 @app.command()
@@ -133,9 +126,26 @@ def version() -> None:
     sys.stdout.write(f"{__version__}\n")
 
 
+app.command("sample-lake")(sample_lake)
+
+
 def main() -> None:
-    """Run the command line."""
-    app()
+    """Run the command line; an error is one line, and its traceback too with ``--debug``."""
+    try:
+        app()
+    except SynctrailError as error:
+        _fail(str(error), error.exit_code)
+    except KeyboardInterrupt:
+        _fail("interrupted; nothing of this load was kept", EXIT_INTERRUPTED)
+    except Exception as error:  # noqa: BLE001 - the last resort: whatever it is, a user gets one line
+        _fail(f"{type(error).__name__}: {first_line(error)} (--debug shows more)", 1)
+
+
+def _fail(message: str, code: int) -> None:
+    if "--debug" in sys.argv:
+        traceback.print_exc()
+    _errors.print(Text(f"synctrail: {message}", style="red"), soft_wrap=True)
+    sys.exit(code)
 
 
 def _warehouse(
@@ -171,26 +181,6 @@ def _tell(reporter: Reporter, result: LoadResult) -> None:
         reporter.say(f"nothing new in {history['files_seen']:,} files")
     else:
         reporter.say(f"loaded {history['rows_loaded']:,} rows from {history['files_loaded']:,} files")
-
-
-def _run(command: Callable[[], int], *, debug: bool) -> None:
-    try:
-        code = command()
-    except SynctrailError as error:
-        if debug:
-            traceback.print_exc()
-        _errors.print(Text(f"synctrail: {error}"), soft_wrap=True, style="red")
-        code = error.exit_code
-    except KeyboardInterrupt:
-        _errors.print("synctrail: interrupted; nothing of this load was kept", style="red")
-        code = 130
-    except Exception as error:  # noqa: BLE001 - the last resort: one line for a user, the rest with --debug
-        if debug:
-            traceback.print_exc()
-        line = f"synctrail: {type(error).__name__}: {error}".splitlines()[0]
-        _errors.print(Text(f"{line} (--debug shows more)"), soft_wrap=True, style="red")
-        code = 1
-    raise typer.Exit(code)
 
 
 if __name__ == "__main__":

@@ -306,7 +306,8 @@ def _kind_by_columns(columns: dict[str, Any]) -> str | None:
 
 
 def _open_parquet(content: pa.Buffer) -> pq.ParquetFile:
-    head, tail = content.slice(0, 4).to_pybytes(), content.slice(max(0, content.size - 4)).to_pybytes()
+    view = memoryview(content)
+    head, tail = bytes(view[:4]), bytes(view[-4:])
     if head not in _MAGIC:
         raise Quarantine(contract.NOT_PARQUET, f"the file begins with {head!r}, not with Parquet's PAR1")
     if tail not in _MAGIC or content.size < _SMALLEST_PARQUET:

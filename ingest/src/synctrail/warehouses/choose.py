@@ -34,12 +34,12 @@ def _duckdb(target: Target) -> Warehouse:
     path = str(target.settings.get("path") or ":memory:")
     if path.startswith(":memory:"):
         raise UsageError(
-            f"target '{target.name}' is a DuckDB in memory, which ends with the load; set path in profiles.yml"
+            f"target '{target.name}' is a DuckDB in memory, which ends with the load;"
+            " set path in profiles.yml"
         )
     if path.startswith(("md:", "motherduck:", "ducklake:")):
         raise UsageError(
-            f"target '{target.name}' is {path.split(':', maxsplit=1)[0]}:, which synctrail load does not"
-            " support yet;"
+            f"target '{target.name}' has path {path}, which synctrail load does not support yet;"
             " set path to a database file"
         )
     return DuckDbWarehouse(Path(path), target.schema)

@@ -50,15 +50,18 @@ class SparkWarehouse:
     Args:
         schema: the schema of the staging tables.
         settings: what the session is started with, as dbt's session method starts it.
+        provider: ``delta`` or ``parquet``; else Delta where the session has it. Tables that are there stay
+            what they are.
 
     """
 
     needs_spark = True
     needs_hive = True
 
-    def __init__(self, schema: str, settings: dict[str, str]) -> None:
+    def __init__(self, schema: str, settings: dict[str, str], *, provider: str | None = None) -> None:
         self._schema = schema
         self._settings = settings
+        self._provider = provider
         self._holds_lock = False
 
     @property
@@ -138,7 +141,7 @@ class SparkWarehouse:
         spark = _session()
         spark.sql(f"create schema if not exists {_quoted(self._schema)}")
         there = {row.tableName for row in spark.sql(f"show tables in {_quoted(self._schema)}").collect()}
-        provider = "delta" if _has_delta(spark) else "parquet"
+        provider = self._provider or ("delta" if _has_delta(spark) else "parquet")
         tables = {**{table.name: table.schema for table in STAGED_TABLES}, _LEDGER: _LEDGER_SCHEMA}
         for name, schema in tables.items():
             if name not in there:
@@ -158,7 +161,7 @@ class SparkWarehouse:
     def _views(self) -> dict[str, str]:
         files, ledger = f"({self._current_files()})", self._table(_LEDGER)
         return {
-            "load_files": f"select {', '.join(_without(FILES_SCHEMA, 'file_key'))} from {files}",
+            "load_files": f"select {', '.join(FILES_SCHEMA.names)} from {files}",
             "load_history": f"select {', '.join(HISTORY_SCHEMA.names)} from {ledger} where path is null",
             "sync_tracking_records": self._records_view(files),
             "sync_tracking_runs": runs_view(files, self._table(RUN_METADATA.name)),
@@ -262,10 +265,6 @@ def _is_old(load_id: str) -> bool:
 def _local_path(location: str) -> Path | None:
     parsed = urlparse(location)
     return Path(unquote(parsed.path)) if parsed.scheme in {"", "file"} else None
-
-
-def _without(schema: pa.Schema, *names: str) -> list[str]:
-    return [name for name in schema.names if name not in names]
 
 
 def _quoted(name: str) -> str:

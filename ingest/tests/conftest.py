@@ -1,0 +1,153 @@
+"""One local Spark session for all tests that share a process, and the warehouses that loads go to."""
+
+from __future__ import annotations
+
+import io
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from lakes import Lake
+from pyspark.sql import SparkSession
+from rich.console import Console
+
+from synctrail.jars import delta_jars
+from synctrail.load import LoadResult, load
+from synctrail.progress import Reporter
+from synctrail.spark_session import spark_session
+from synctrail.warehouses.base import Warehouse
+from synctrail.warehouses.duckdb import DuckDbWarehouse
+from synctrail.warehouses.spark import SparkWarehouse
+
+JARS_FOLDER = Path(__file__).parents[2] / ".cache" / "jars"
+WAREHOUSES = ("duckdb", "delta", "parquet")
+DELTA_SETTINGS = {
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+}
+
+
+@pytest.fixture(scope="session")
+def delta_settings() -> dict[str, str]:
+    """Give the settings under which a Spark session has Delta; none where its jars cannot be had."""
+    jars = delta_jars(JARS_FOLDER)
+    return {"spark.jars": ",".join(map(str, jars)), **DELTA_SETTINGS} if jars else {}
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory, delta_settings: dict[str, str]) -> Iterator[SparkSession]:
+    """Start a local session as the command line starts it, with Hive's catalog in a folder of its own."""
+    home = tmp_path_factory.mktemp("spark")
+    settings = {
+        "spark.master": "local[2]",
+        "spark.driver.memory": "1g",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.warehouse.dir": str(home / "warehouse"),
+        "spark.driver.extraJavaOptions": f"-Dderby.system.home={home}",
+        # A test's tables are read once or twice: what Delta keeps of them in memory only adds up.
+        "spark.databricks.delta.snapshotPartitions": "1",
+        **delta_settings,
+    }
+    session = spark_session(settings, hive=True)
+    yield session
+    session.stop()
+
+
+@dataclass
+class Loader:
+    """Loads a lake into one warehouse and reads the tables, whatever the warehouse is."""
+
+    warehouse: Warehouse
+    spark: SparkSession
+    select: Callable[[str], list[dict[str, Any]]]
+    told: io.StringIO = field(default_factory=io.StringIO)
+
+    def load(self, lake: Lake | str) -> LoadResult:
+        """Load what is new in a lake."""
+        root = str(lake.root) if isinstance(lake, Lake) else lake
+        return load(self.spark, self.warehouse, root, Reporter(Console(file=self.told, width=500)))
+
+    def rows(self, table: str) -> list[dict[str, Any]]:
+        """Return a table of the contract's, sorted."""
+        return sorted(self.select(table), key=repr)
+
+    def tables(self) -> dict[str, list[dict[str, Any]]]:
+        """Return all tables of the contract's but the history, without what differs from load to load."""
+        names = (
+            "sync_tracking_records",
+            "sync_tracking_runs",
+            "source_objects",
+            "destinations",
+            "destination_objects",
+            "load_files",
+        )
+        volatile = {"_load_id", "_loaded_at", "load_id", "loaded_at"}
+        return {
+            name: sorted(
+                (
+                    {key: value for key, value in row.items() if key not in volatile}
+                    for row in self.rows(name)
+                ),
+                key=repr,
+            )
+            for name in names
+        }
+
+
+_schemas = (f"census_lake_{number}" for number in itertools.count())
+
+
+def make_loader(kind: str, folder: Path, spark: SparkSession) -> Loader:
+    """Return a loader into a new, empty warehouse of a kind."""
+    if kind == "duckdb":
+        database = folder / "it's [a] warehouse.duckdb"
+
+        def select_duckdb(table: str) -> list[dict[str, Any]]:
+            with duckdb.connect(database, read_only=True) as connection:
+                return connection.sql(f"select * from census_lake.{table}").to_arrow_table().to_pylist()
+
+        return Loader(DuckDbWarehouse(database, "census_lake", busy_seconds=1), spark, select_duckdb)
+    schema = next(_schemas)
+
+    def select_spark(table: str) -> list[dict[str, Any]]:
+        rows = spark.table(f"{schema}.{table}").toArrow().to_pylist()
+        return [{name: _naive(value) for name, value in row.items()} for row in rows]
+
+    return Loader(SparkWarehouse(schema, {}, provider=kind), spark, select_spark)
+
+
+def _naive(value: Any) -> Any:
+    return value.replace(tzinfo=None) if hasattr(value, "tzinfo") else value
+
+
+@pytest.fixture(scope="session", params=WAREHOUSES)
+def warehouse_kind(request: pytest.FixtureRequest, delta_settings: dict[str, str]) -> str:
+    """Go through each kind of warehouse that there is."""
+    kind = str(request.param)
+    if kind == "delta" and not delta_settings:
+        pytest.skip("Delta's jars cannot be had")
+    return kind
+
+
+@pytest.fixture
+def loader(warehouse_kind: str, tmp_path: Path, spark: SparkSession) -> Loader:
+    """Give a loader into a new, empty warehouse of each kind."""
+    return make_loader(warehouse_kind, tmp_path, spark)
+
+
+@pytest.fixture
+def duckdb_loader(tmp_path: Path, spark: SparkSession) -> Loader:
+    """Give a loader into a new DuckDB database, for what no warehouse has a part in."""
+    return make_loader("duckdb", tmp_path, spark)
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Lake:
+    """Make an empty lake."""
+    root = tmp_path / "lake"
+    root.mkdir()
+    return Lake(root)
