@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 
 from reference_core import Core, Row
+from reference_fields import json_object
 
 _FULL_SYNC_MAY_NOT_USE = {"mirror", "append"}
 
@@ -173,6 +174,12 @@ def _health(sync: _Sync, thresholds: Thresholds) -> Row:
         ),
         "n_current_members": len(sync.members),
         "n_open_failed_records": len(sync.failing),
+        "n_unparseable_payloads": sum(
+            1
+            for facts in runs
+            for row in facts.attempts
+            if row["fields"] is not None and json_object(row["fields"]) is None
+        ),
         "median_run_interval_seconds": median,
         "seconds_since_last_run": idle,
         "is_stale": (

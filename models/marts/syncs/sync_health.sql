@@ -34,6 +34,16 @@ open_failed_records as (
 
 ),
 
+payloads as (
+
+    select
+        sync_key,
+        sum(n_unparseable_payloads) as n_unparseable_payloads
+    from {{ ref('int_run_payloads') }}
+    group by sync_key
+
+),
+
 last_good_runs as (
 
     select
@@ -100,6 +110,7 @@ select
     cast(coalesce(members.n_current_members, 0) as {{ dbt.type_bigint() }}) as n_current_members,
     cast(coalesce(open_failed_records.n_open_failed_records, 0) as {{ dbt.type_bigint() }})
         as n_open_failed_records,
+    cast(coalesce(payloads.n_unparseable_payloads, 0) as {{ dbt.type_bigint() }}) as n_unparseable_payloads,
     timed.median_run_interval_seconds,
     timed.seconds_since_last_run,
     coalesce(
@@ -112,3 +123,4 @@ from timed
 inner join syncs on timed.sync_key = syncs.sync_key
 left join members on timed.sync_key = members.sync_key
 left join open_failed_records on timed.sync_key = open_failed_records.sync_key
+left join payloads on timed.sync_key = payloads.sync_key
