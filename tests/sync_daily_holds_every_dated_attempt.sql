@@ -22,13 +22,13 @@ attempts as (
 )
 
 select
-    attempts.source_system,
-    attempts.sync_id,
+    attempts.sync_id as logged_sync_id,
+    days.sync_id,
     attempts.n_attempts as n_logged,
     days.n_attempts,
     days.n_changes
 from attempts
-left join days on attempts.source_system = days.source_system and attempts.sync_id = days.sync_id
+full outer join days on attempts.source_system = days.source_system and attempts.sync_id = days.sync_id
 where
-    attempts.n_attempts <> coalesce(days.n_attempts, 0)
-    or attempts.n_attempts <> coalesce(days.n_changes, 0)
+    coalesce(attempts.n_attempts, 0) <> coalesce(days.n_attempts, 0)
+    or coalesce(attempts.n_attempts, 0) <> coalesce(days.n_changes, 0)
