@@ -5,13 +5,15 @@ Nothing here opens a file of the lake or writes below its root.
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 
@@ -27,6 +29,7 @@ _RUN_FILE = re.compile(
     rf"{RECORDS_PREFIX}/(?P<org>[^/]+)/(?P<sync>[^/]+)/(?P<run>[^/]+)/(?P<name>[^/]+)", re.DOTALL
 )
 _ORG_FILE = re.compile(rf"{METADATA_PREFIX}/(?P<org>[^/]+)/(?P<rest>.+)", re.DOTALL)
+_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _NO_FILES = (
     f"there are no files in {{lake}}: neither {RECORDS_PREFIX}/ nor {METADATA_PREFIX}/ holds any;"
     " give the root of a Census Sync Tracking lake, the folder above those two"
@@ -140,11 +143,38 @@ def list_lake(spark: SparkSession, lake: str) -> Listing:
     listed = source.selectExpr(
         "path", "_metadata.file_path as url", "length as size_bytes", "modificationTime as modified_at"
     ).toArrow()
+    listed = pa.concat_tables([listed, _empty_files(spark, source, listed)])
     if listed.num_rows == 0:
         raise LakeError(_NO_FILES.format(lake=lake))
     prefix = _listed_root(root, listed.column("path")[0].as_py())
     paths = pc.utf8_slice_codeunits(listed.column("path"), start=len(prefix))
     return Listing(root, prefix, listed.set_column(0, "path", paths), source)
+
+
+def _empty_files(spark: SparkSession, source: DataFrame, listed: pa.Table) -> pa.Table:
+    """Return the files without a byte, which Spark finds in its listing but keeps out of every scan."""
+    urls = source._jdf.inputFiles()
+    if len(urls) == listed.num_rows:
+        return listed.schema.empty_table()
+    java: Any = spark._jvm
+    # Spaces and line ends are escaped in a URL; one long text crosses to Python faster than many short ones.
+    found = set(java.org.apache.hadoop.util.StringUtils.join("\n", urls).split("\n")) - set(
+        listed.column("url").to_pylist()
+    )
+    rows = []
+    for url in sorted(found):
+        path = java.org.apache.hadoop.fs.Path(java.java.net.URI(url))
+        try:
+            status = path.getFileSystem(spark._jsc.hadoopConfiguration()).getFileStatus(path)
+        except Py4JJavaError as error:
+            if "FileNotFoundException" in str(error):
+                continue
+            raise
+        if status.getLen() == 0:
+            modified_at = _EPOCH + dt.timedelta(milliseconds=status.getModificationTime())
+            row = (status.getPath().toString(), url, 0, modified_at)
+            rows.append(dict(zip(listed.column_names, row, strict=True)))
+    return pa.Table.from_pylist(rows, listed.schema)
 
 
 def _source(spark: SparkSession, root: str) -> DataFrame | None:

@@ -15,7 +15,7 @@ from synctrail import contract
 from synctrail.lake import Listing, list_lake
 from synctrail.plan import Plan, PlannedFile, make_plan
 from synctrail.progress import Reporter
-from synctrail.read import Outcome
+from synctrail.read import Outcome, empty_file
 from synctrail.stage import (
     LOAD_SETTINGS,
     STAGE_SETTINGS,
@@ -81,9 +81,9 @@ def load(
 def _stage(
     spark: SparkSession, warehouse: Warehouse, load_id: str, listing: Listing, files: list[PlannedFile]
 ) -> dict[str, Outcome]:
-    outcomes: dict[str, Outcome] = {}
+    outcomes = {file.path: empty_file(file.path) for file in files if not file.size_bytes}
     for table in STAGED_TABLES:
-        chosen = [file for file in files if staged_table(file.told.kind) is table]
+        chosen = [file for file in files if file.size_bytes and staged_table(file.told.kind) is table]
         if chosen:
             with spark_settings(spark, STAGE_SETTINGS):
                 staged = warehouse.stage(load_id, table, rows_of(listing, chosen, table))

@@ -145,16 +145,28 @@ def read_facts(path: str, content: pa.Buffer) -> Iterator[pa.RecordBatch]:
     return _with_outcome(path, content, FACTS_SCHEMA, _fact_rows)
 
 
+def empty_file(path: str) -> Outcome:
+    """Return the outcome of a file without a byte, which nobody has to read."""
+    return Outcome(
+        path, contract.QUARANTINED, _kind_by_name(path), contract.EMPTY_FILE, "the file has no bytes"
+    )
+
+
+def _kind_by_name(path: str) -> str | None:
+    named = parse_path(path)
+    return named.kind if named else None
+
+
 def _with_outcome(
     path: str, content: pa.Buffer, schema: pa.Schema, read: Callable[[str, pa.Buffer], Rows]
 ) -> Iterator[pa.RecordBatch]:
-    named = parse_path(path)
-    kind = named.kind if named else None
+    kind = _kind_by_name(path)
     try:
         if content.size == 0:
-            raise Quarantine(contract.EMPTY_FILE, "the file has no bytes")
-        found = yield from read(path, content)
-        outcome = Outcome(path, contract.LOADED, found.kind, row_count=found.row_count)
+            outcome = empty_file(path)
+        else:
+            found = yield from read(path, content)
+            outcome = Outcome(path, contract.LOADED, found.kind, row_count=found.row_count)
     except Quarantine as bad:
         outcome = Outcome(path, contract.QUARANTINED, kind, bad.reason, bad.detail)
     except Exception as error:  # noqa: BLE001 - whatever a reader raises on a file is that file's finding
@@ -256,7 +268,7 @@ def _usable_ids(parquet: pq.ParquetFile) -> pa.ChunkedArray:
     return pc.if_else(pc.is_in(ids, value_set=repeated), pa.scalar(None, pa.string()), ids)
 
 
-def _run_metadata_rows(_path: str, content: pa.Buffer) -> Rows:
+def _run_metadata_rows(path: str, content: pa.Buffer) -> Rows:
     try:
         row = parse_metadata(content.to_pybytes())
     except InvalidMetadata as error:
@@ -264,12 +276,11 @@ def _run_metadata_rows(_path: str, content: pa.Buffer) -> Rows:
     except TypeConflict as conflict:
         raise Quarantine(contract.TYPE_CONFLICT, str(conflict)) from conflict
     columns: dict[str, Any] = {name: [value] for name, value in row.items()}
-    yield _batch(RUN_METADATA_SCHEMA, 1, {**columns, "file_key": _constant(file_key(_path), 1)})
+    yield _batch(RUN_METADATA_SCHEMA, 1, {**columns, "file_key": _constant(file_key(path), 1)})
     return Found(1, contract.RUN_METADATA)
 
 
 def _fact_rows(path: str, content: pa.Buffer) -> Rows:
-    named = parse_path(path)
     table = pa.Table.from_batches(_batches(parquet := _open_parquet(content)), parquet.schema_arrow)
     if "id" not in table.schema.names:
         raise Quarantine(contract.MISSING_COLUMNS, "id absent")
@@ -281,7 +292,7 @@ def _fact_rows(path: str, content: pa.Buffer) -> Rows:
                 columns[name] = as_text(name, column)
     except TypeConflict as conflict:
         raise Quarantine(contract.TYPE_CONFLICT, str(conflict)) from conflict
-    kind = (named.kind if named else None) or _kind_by_columns(columns)
+    kind = _kind_by_name(path) or _kind_by_columns(columns)
     if kind is None:
         raise Quarantine(
             contract.MISSING_COLUMNS,
