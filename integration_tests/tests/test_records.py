@@ -18,6 +18,17 @@ from warehouses import Warehouse
 MODELS = "+failed_records +record_activity"
 # As few entries as small random histories have.
 FLAPPING_ENTRIES = 2
+# What is broken, and the shipped tests that must notice.
+DAMAGE = {
+    "update int_audience_spells set is_current = true": {
+        "audience_daily_holds_every_entry_and_exit",
+        "audience_memberships_last_for_the_records_of_the_snapshot",
+    },
+    "update int_record_activity set n_attempts = n_attempts + 1": {
+        "record_activity_counts_every_attempt_of_a_record",
+    },
+    "update int_failed_records set status = 'aborted'": {"failed_records_failed_last"},
+}
 
 
 def assert_marts_follow_the_definitions(warehouse: Warehouse, expected: RecordMarts) -> None:
@@ -112,3 +123,20 @@ def test_analyses_tell_what_keeps_failing_and_when_rows_came(project: Project, w
         ("b", at(0)),
         ("c", at(60)),
     ]
+
+
+def test_each_conservation_test_fails_on_what_it_guards_against(
+    project: Project, warehouse: Warehouse
+) -> None:
+    tests = set().union(*DAMAGE.values())
+    lake = Lake()
+    lake.load("load-0", *spread_over_days(random_deliveries(310, syncs=60, loads=1)[0]))
+    warehouse.write_staging(lake.tables())
+    project.run("seed")
+    project.run("run")
+    project.run("test", "--select", *tests)
+    for damage in DAMAGE:
+        warehouse.query(damage)
+    with pytest.raises(AssertionError) as failure:
+        project.run("test", "--select", *tests)
+    assert {test for test in tests if test in str(failure.value)} == tests
