@@ -1,8 +1,8 @@
 {#
-    A query: what changed in a sync between two of its runs, for users' own models and analyses. What a record was after
-    a run is the payload of its last succeeded upsert up to and with that run, unless a removal came later.
+    A query: what changed in a sync between two of its runs, for users' own models and analyses. What a record was
+    after a run is the payload of its last succeeded upsert up to and with that run, unless a removal came later.
 
-    sync_id, run_a, run_b: ids; the result tells how run_a's records became run_b's, whichever of them ran first
+    sync_id, run_a, run_b: ids; the result tells how run_a's records became run_b's, whichever ran first
     source_system: needed only where two source systems have a sync of this id
     Result: source_system, sync_id, record_identifier, change_type, field_name, old_value, new_value
       - `added` and `removed`: a record that was in the destination after one run only; field_name is null, and

@@ -22,6 +22,7 @@ UNPARSEABLE = """
     where payloads.n_unparseable_payloads > 0
 """
 WIDE = {f"field_{number}": number for number in range(400)}
+LONG = "x" * 500_000
 DEEP = "[" * 300 + "]" * 300
 
 # What was sent, what is sent next, and what changed: name, kind, old value, new value.
@@ -30,7 +31,11 @@ PAYLOADS: dict[str, tuple[str | None, str | None, list[Change]]] = {
     "absent, null": ('{"a": 1}', '{"a": 1, "b": null}', []),
     "null, absent": ('{"a": null, "b": null}', "{}", []),
     "set": ('{"a": null}', '{"a": "", "b": false}', [("a", "set", None, ""), ("b", "set", None, "false")]),
-    "cleared": ('{"a": "x", "b": 0}', '{"b": null}', [("a", "cleared", "x", None), ("b", "cleared", "0", None)]),
+    "cleared": (
+        '{"a": "x", "b": 0}',
+        '{"b": null}',
+        [("a", "cleared", "x", None), ("b", "cleared", "0", None)],
+    ),
     "text null is no null": ('{"a": null}', '{"a": "null"}', [("a", "set", None, "null")]),
     "order of keys": (
         '{"a": {"x": 1, "y": {"p": 1, "q": 2}}, "b": 1}',
@@ -76,7 +81,7 @@ PAYLOADS: dict[str, tuple[str | None, str | None, list[Change]]] = {
     "letter case": ('{"A": 1, "a": 2}', '{"A": 1, "a": 3}', [("a", "modified", "2", "3")]),
     "white space": (' {"a" : 1,\n\t"b":[ 1 ]}', '{"a":1,"b":[1]} ', []),
     "wide": (json.dumps(WIDE), json.dumps({**WIDE, "field_7": -1}), [("field_7", "modified", "7", "-1")]),
-    "long": (json.dumps({"a": "x" * 500_000}), json.dumps({"a": "x" * 500_000, "b": 1}), [("b", "set", None, "1")]),
+    "long": (json.dumps({"a": LONG}), json.dumps({"a": LONG, "b": 1}), [("b", "set", None, "1")]),
     "deep": (f'{{"a": {DEEP}}}', f'{{"a": [{DEEP}]}}', [("a", "modified", DEEP, f"[{DEEP}]")]),
     "array": ('[{"a": 1}]', '[{"a": 2}]', []),
     "scalar": ("1", "2", []),
@@ -185,7 +190,10 @@ def test_the_next_update_is_compared_with_the_unreadable_payload(
 @pytest.mark.parametrize(
     ("values", "hint"),
     [
-        (["2025-12-01T08:00:00Z", "2025-12-01 09:00", "2025-12-01", "2025-12-01T23:59:59+00:00"], "timestamp_granularity"),
+        (
+            ["2025-12-01T08:00:00Z", "2025-12-01 09:00", "2025-12-01", "2025-12-01T23:59:59+00:00"],
+            "timestamp_granularity",
+        ),
         (["Ada", "ada ", "ADA", " aDa"], "whitespace_or_case"),
         ([1000000.1, 1000000.2, 1000000.3], "numeric_precision"),
         ([1, 2, 3], None),

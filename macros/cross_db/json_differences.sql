@@ -1,12 +1,12 @@
 {#
-    A query: the top-level keys in which two JSON objects may differ, compared before they are expanded, so that equal
-    values never become rows.
+    A query: the top-level keys in which two JSON objects may differ, compared before they are expanded, so that
+    equal values never become rows.
 
     relation, key: where the objects are, and the column that tells a pair from the others
     left, right: columns with the objects, as text; a pair in which either is no JSON object gives no rows
-    Result: key, field_name, left_json, right_json: compact JSON text, objects with their keys sorted, strings without
-    needless escapes; an SQL null where the object has no such key. Of a key that occurs twice, the last one counts.
-    Numbers of one value may still be written in two ways (see json_comparable).
+    Result: key, field_name, left_json, right_json: compact JSON text, objects with their keys sorted, strings
+    without needless escapes; an SQL null where the object has no such key. Of a key that occurs twice, the last
+    one counts. Numbers of one value may still be written in two ways (see json_comparable).
 #}
 {% macro json_differences(relation, key, left, right) %}
     {{- return(adapter.dispatch('json_differences', 'synctrail')(relation, key, left, right)) -}}
@@ -40,7 +40,8 @@
             {{ key }},
             {%- for object in ['left_object', 'right_object'] %}
             case
-                when len(json_keys({{ object }})) = len(list_distinct(json_keys({{ object }}))) then {{ object }}
+                when len(json_keys({{ object }})) = len(list_distinct(json_keys({{ object }})))
+                    then {{ object }}
                 else cast(cast(cast({{ object }} as json) as variant) as json)
             end as {{ object }}
             {%- if not loop.last %},{% endif %}
@@ -71,7 +72,8 @@
             {{ key }},
             {%- for side, other in [('left', 'right'), ('right', 'left')] %}
             '{' || array_to_string(
-                list_filter({{ side }}_members, lambda member: not list_contains({{ other }}_members, member)), ','
+                list_filter({{ side }}_members, lambda member: not list_contains({{ other }}_members, member)),
+                ','
             ) || '}' as {{ side }}_object
             {%- if not loop.last %},{% endif %}
             {%- endfor %}
@@ -143,8 +145,12 @@
             left_payload,
             right_payload,
             explode(concat(
-                transform(array_except(left_members, right_members), member -> struct('left' as side, member as text)),
-                transform(array_except(right_members, left_members), member -> struct('right' as side, member as text))
+                transform(
+                    array_except(left_members, right_members), member -> struct('left' as side, member as text)
+                ),
+                transform(
+                    array_except(right_members, left_members), member -> struct('right' as side, member as text)
+                )
             )) as member
         from members
 
@@ -176,7 +182,9 @@
             field_name,
             case
                 when field_json rlike '^-?[0-9]'
-                    then coalesce(try_element_at(from_json(payload, 'map<string, string>'), field_name), field_json)
+                    then coalesce(
+                        try_element_at(from_json(payload, 'map<string, string>'), field_name), field_json
+                    )
                 else field_json
             end as field_json
         from fields

@@ -16,7 +16,8 @@
 #}
 {% macro duckdb__json_is_object(text) %}
     {{- return(
-        '(json_valid(' ~ text ~ ") and left(ltrim(" ~ text ~ ", ' ' || chr(9) || chr(10) || chr(13)), 1) = '{')"
+        '(json_valid(' ~ text ~ ') and left(ltrim(' ~ text
+        ~ ", ' ' || chr(9) || chr(10) || chr(13)), 1) = '{')"
     ) -}}
 {% endmacro %}
 

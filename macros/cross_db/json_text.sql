@@ -10,7 +10,8 @@
 {# https://duckdb.org/docs/stable/data/json/json_functions #}
 {% macro duckdb__json_text(json) %}
     {{- return(
-        'case when left(' ~ json ~ ", 1) = '\"' then json_extract_string(try_cast(" ~ json ~ " as json), '$') else "
+        'case when left(' ~ json ~ ", 1) = '\"' then "
+        ~ "json_extract_string(try_cast(" ~ json ~ " as json), '$') else "
         ~ json ~ ' end'
     ) -}}
 {% endmacro %}
@@ -18,7 +19,8 @@
 {# https://spark.apache.org/docs/latest/api/sql/#try_variant_get #}
 {% macro spark__json_text(json) %}
     {{- return(
-        'case when left(' ~ json ~ ", 1) = '\"' then try_variant_get(try_parse_json(" ~ json ~ "), '$', 'string') else "
+        'case when left(' ~ json ~ ", 1) = '\"' then "
+        ~ "try_variant_get(try_parse_json(" ~ json ~ "), '$', 'string') else "
         ~ json ~ ' end'
     ) -}}
 {% endmacro %}

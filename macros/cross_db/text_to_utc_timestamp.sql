@@ -10,8 +10,8 @@
     ) -%}
     {%- set has_offset = synctrail.regexp_like(text, '[0-9:.](Z| ?UTC|[+-][0-9]{2}(:?[0-9]{2})?)$') -%}
     {%- set with_offset = (
-        "case when not " ~ is_iso ~ " then null when length(" ~ text ~ ") = 10 then " ~ text ~ " || ' 00:00:00+00:00' when "
-        ~ has_offset ~ " then " ~ text ~ " else " ~ text ~ " || '+00:00' end"
+        "case when not " ~ is_iso ~ " then null when length(" ~ text ~ ") = 10 then " ~ text
+        ~ " || ' 00:00:00+00:00' when " ~ has_offset ~ " then " ~ text ~ " else " ~ text ~ " || '+00:00' end"
     ) -%}
     {{- return(adapter.dispatch('text_to_utc_timestamp', 'synctrail')(with_offset)) -}}
 {% endmacro %}
@@ -25,6 +25,10 @@
     {{- return(synctrail.utc_timestamp('try_cast(' ~ text_with_offset ~ ' as timestamptz)')) -}}
 {% endmacro %}
 
+{# Spark reads no offset after a time without seconds. https://spark.apache.org/docs/latest/sql-ref-datatypes.html #}
 {% macro spark__text_to_utc_timestamp(text_with_offset) %}
-    {{- return('try_cast(' ~ text_with_offset ~ ' as timestamp)') -}}
+    {%- set with_seconds = synctrail.regexp_replace(
+        text_with_offset, '([T ][0-9]{2}:[0-9]{2})(Z| ?UTC|[+-])', '\\1:00\\2'
+    ) -%}
+    {{- return('try_cast(' ~ with_seconds ~ ' as timestamp)') -}}
 {% endmacro %}

@@ -2,9 +2,10 @@
     A query: the top-level fields in which two JSON payloads differ (contract R11).
 
     relation, key: where the payloads are, and the column that tells a pair from the others
-    old_payload, new_payload: columns with the payloads, as text; a pair in which either is no JSON object gives no rows
-    Result: key, field_name, change_type (set, cleared, modified), old_json, new_json (as json_differences gives them,
-    a JSON null as an SQL null), old_value, new_value (strings without quotes, all else as JSON text)
+    old_payload, new_payload: columns with the payloads, as text; a pair in which either is no JSON object gives no
+    rows
+    Result: key, field_name, change_type (set, cleared, modified), old_json, new_json (as json_differences gives
+    them, a JSON null as an SQL null), old_value, new_value (strings without quotes, all else as JSON text)
 #}
 {% macro changed_json_fields(relation, key, old_payload, new_payload) %}
     select
@@ -29,5 +30,7 @@
             {{ synctrail.json_differences(relation, key, old_payload, new_payload) }}
         ) as differences
     ) as values_or_nulls
-    where {{ synctrail.is_distinct(synctrail.json_comparable('old_json'), synctrail.json_comparable('new_json')) }}
+    where {{ synctrail.is_distinct(
+        synctrail.json_comparable('old_json'), synctrail.json_comparable('new_json')
+    ) }}
 {% endmacro %}

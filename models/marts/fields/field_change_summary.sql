@@ -67,9 +67,12 @@ select
     fields.first_changed_at,
     fields.last_changed_at,
     case
-        when fields.n_timestamp_noise >= 5 and fields.n_timestamp_noise * 10 >= fields.n_modified * 9 then 'timestamp_granularity'
-        when fields.n_text_noise >= 5 and fields.n_text_noise * 10 >= fields.n_modified * 9 then 'whitespace_or_case'
-        when fields.n_number_noise >= 5 and fields.n_number_noise * 10 >= fields.n_modified * 9 then 'numeric_precision'
+        when fields.n_timestamp_noise >= 5 and fields.n_timestamp_noise * 10 >= fields.n_modified * 9
+            then 'timestamp_granularity'
+        when fields.n_text_noise >= 5 and fields.n_text_noise * 10 >= fields.n_modified * 9
+            then 'whitespace_or_case'
+        when fields.n_number_noise >= 5 and fields.n_number_noise * 10 >= fields.n_modified * 9
+            then 'numeric_precision'
     end as noise_hint
 from fields
 inner join syncs on fields.sync_key = syncs.sync_key

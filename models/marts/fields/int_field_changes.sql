@@ -2,8 +2,8 @@
 
 {%- set is_incremental_build = synctrail.is_incremental_build() -%}
 {%- set columns = [
-    'field_change_key', 'log_key', 'record_key', 'run_key', 'sync_key', 'source_system', 'sync_id', 'sync_run_id',
-    'previous_run_id', 'record_identifier', 'field_name', 'change_type', 'old_value', 'new_value',
+    'field_change_key', 'log_key', 'record_key', 'run_key', 'sync_key', 'source_system', 'sync_id',
+    'sync_run_id', 'previous_run_id', 'record_identifier', 'field_name', 'change_type', 'old_value', 'new_value',
     'n_fields_changed', 'is_timestamp_noise', 'is_text_noise', 'is_number_noise', 'batch_started_at',
     '_census_logged_at'
 ] %}
@@ -69,9 +69,9 @@ field_changes as (
         counted_fields.old_value,
         counted_fields.new_value,
         cast(counted_fields.n_fields_changed as {{ dbt.type_bigint() }}) as n_fields_changed,
-        coalesce({{ synctrail.differs_within_a_date('old_value', 'new_value') }}, false) as is_timestamp_noise,
+        {{ synctrail.differs_within_a_date('old_value', 'new_value') }} as is_timestamp_noise,
         coalesce({{ synctrail.differs_in_case_or_space('old_value', 'new_value') }}, false) as is_text_noise,
-        coalesce({{ synctrail.differs_in_precision('old_value', 'new_value', 'old_json', 'new_json') }}, false)
+        {{ synctrail.differs_in_precision('old_value', 'new_value', 'old_json', 'new_json') }}
             as is_number_noise,
         latest.batch_started_at,
         latest._census_logged_at
