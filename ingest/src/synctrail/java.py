@@ -17,7 +17,8 @@ from synctrail.errors import SparkError, SynctrailError
 FITTING_VERSIONS = (17, 21)
 """Source: https://spark.apache.org/docs/4.1.0/ ("Spark runs on Java 17/21")."""
 
-_VERSION = re.compile(r'version "(\d+)')
+# Up to Java 8 versions were written 1.8.
+_VERSION = re.compile(r'version "(?:1\.)?(\d+)')
 
 
 def find_java_home() -> Path:

@@ -29,7 +29,7 @@ def explain(error: BaseException) -> str:
 def translate(error: Exception, lake: str) -> SynctrailError:
     """Return the error that tells a user what to do about a failure of Spark while loading ``lake``."""
     text = _text(error)
-    if "XSDB6" in text:
+    if is_metastore_busy(error):
         return BusyError(
             "another process uses the Spark catalog: its Derby metastore serves one process at a time;"
             " end the other load or dbt run, then load again"
@@ -41,6 +41,11 @@ def translate(error: Exception, lake: str) -> SynctrailError:
             f"Spark has no file system for {lake} ({explain(error)}); add its jars with spark.jars.packages"
         )
     return SparkError(f"Spark failed, nothing of this load was kept: {explain(error)}")
+
+
+def is_metastore_busy(error: BaseException) -> bool:
+    """Tell whether another process has the Derby metastore. XSDB6 is Derby's own code for that."""
+    return "XSDB6" in _text(error)
 
 
 def _text(error: BaseException) -> str:

@@ -11,6 +11,7 @@ shows nothing; of two loads of one file at once, the later entry counts.
 from __future__ import annotations
 
 import datetime as dt
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,6 +27,7 @@ from synctrail import contract
 from synctrail.errors import SparkError
 from synctrail.lock import exclusive_lock
 from synctrail.plan import LEDGER_SCHEMA
+from synctrail.spark_errors import SPARK_ERRORS, is_metastore_busy
 from synctrail.stage import FACTS, RECORDS, RUN_METADATA, STAGED_TABLES, StagedTable
 from synctrail.warehouses.base import FILES_SCHEMA, HISTORY_SCHEMA, Commit
 from synctrail.warehouses.views import fact_view, runs_view
@@ -40,6 +42,9 @@ _LEDGER_SCHEMA = pa.schema(
 _DELTA_CATALOG = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
 # A load that no lock proves dead is taken for dead after this time.
 _LONGEST_LOAD = dt.timedelta(days=1)
+# The Java process of a killed load outlives it by a moment, and with it its hold on the metastore.
+_DYING_SECONDS = 15.0
+_POLL_SECONDS = 0.5
 _LOAD_ID_TIME = "%Y%m%dT%H%M%S"
 _LOAD_ID_TIME_LENGTH = 15
 
@@ -63,6 +68,7 @@ class SparkWarehouse:
         self._settings = settings
         self._provider = provider
         self._holds_lock = False
+        self._is_created = False
 
     @property
     def name(self) -> str:
@@ -79,6 +85,7 @@ class SparkWarehouse:
 
         Elsewhere two loads may run at once, and neither harms the other: see the module's description.
         """
+        self._open_catalog(max(wait_seconds, _DYING_SECONDS))
         folder = _local_path(_session().conf.get("spark.sql.warehouse.dir") or "")
         if folder is None:
             self._remove_dead_loads()
@@ -122,6 +129,19 @@ class SparkWarehouse:
         self._append(_LEDGER, commit.load_id, ledger.coalesce(1))
         return history
 
+    def _open_catalog(self, wait_seconds: float) -> None:
+        """Touch the catalog, waiting while another process has its metastore."""
+        deadline = time.monotonic() + wait_seconds
+        while True:
+            try:
+                _session().catalog.databaseExists(self._schema)
+            except SPARK_ERRORS as error:
+                if not is_metastore_busy(error) or time.monotonic() >= deadline:
+                    raise
+                time.sleep(_POLL_SECONDS)
+            else:
+                return
+
     def _append(self, name: str, load_id: str, rows: DataFrame, unique_columns: Iterable[str] = ()) -> None:
         spark = rows.sparkSession
         table = self._table(name)
@@ -138,6 +158,8 @@ class SparkWarehouse:
         spark.sql(f"alter table {table} add if not exists partition ({_PARTITION} = '{load_id}')")
 
     def _create(self) -> None:
+        if self._is_created:
+            return
         spark = _session()
         spark.sql(f"create schema if not exists {_quoted(self._schema)}")
         there = {row.tableName for row in spark.sql(f"show tables in {_quoted(self._schema)}").collect()}
@@ -157,6 +179,7 @@ class SparkWarehouse:
         for name, query in self._views().items():
             if name not in there:
                 spark.sql(f"create view if not exists {self._table(name)} as {query}")
+        self._is_created = True
 
     def _views(self) -> dict[str, str]:
         files, ledger = f"({self._current_files()})", self._table(_LEDGER)
