@@ -60,14 +60,14 @@ open_records as (
 
 ),
 
-{# Messages of one template may be judged differently, by what the template leaves out: most of them decide. -#}
+{# Messages of one template may be judged differently, by what it leaves out: most of them decide. -#}
 judgements as (
 
     select
         *,
         row_number() over (
             partition by sync_key, error_fingerprint
-            order by n_errors desc, {{ judgement | join(', ') }}
+            order by n_errors desc, {{ judgement | join(' asc, ') }} asc
         ) as place
     from (
         select
@@ -162,7 +162,8 @@ select
     cast(summarized.median_seconds_to_resolve as {{ synctrail.type_double() }}) as median_seconds_to_resolve,
     summarized.first_seen_at,
     summarized.last_seen_at,
-    cast(summarized.n_errors as {{ synctrail.type_double() }}) / summarized.n_sync_errors as share_of_sync_errors,
+    cast(summarized.n_errors as {{ synctrail.type_double() }}) / summarized.n_sync_errors
+        as share_of_sync_errors,
     cast(dense_rank() over (partition by summarized.sync_key order by summarized.n_records desc)
         as {{ dbt.type_bigint() }}) as rank_in_sync,
     cast(dense_rank() over (order by summarized.n_records desc) as {{ dbt.type_bigint() }}) as rank_overall

@@ -3,14 +3,16 @@
 {%- set is_incremental_build = synctrail.is_incremental_build() -%}
 {%- set last_build_id = synctrail.last_build_id() if is_incremental_build -%}
 {%- set rules_fingerprint = synctrail.error_rules_fingerprint() -%}
-{%- set attempt_order = ['batch_started_at', 'batch_completed_at', 'batch_number', '_source_file', '_source_row'] -%}
+{%- set attempt_order = [
+    'batch_started_at', 'batch_completed_at', 'batch_number', '_source_file', '_source_row'
+] -%}
 {%- set identity = [
     'log_key', 'record_key', 'run_key', 'sync_key', 'source_system', 'sync_id', 'sync_run_id', 'log_id',
     'record_identifier'
 ] -%}
 {%- set columns = identity + [
-    'status', 'invalid_reason', 'status_message', 'message', 'error_template', 'error_fingerprint', 'category',
-    'is_retryable', 'suggested_action', 'occurred_at', 'destination', 'resolved_at', '_rules_fingerprint'
+    'status', 'invalid_reason', 'status_message', 'message', 'error_template', 'error_fingerprint',
+    'category', 'is_retryable', 'suggested_action', 'occurred_at', 'destination', 'resolved_at', '_rules_fingerprint'
 ] %}
 
 with changelog as (
@@ -46,7 +48,7 @@ runs as (
 ),
 
 {% if is_incremental_build -%}
-{# Errors as this table tells them that other rules, or another destination or start of their run, tell differently. -#}
+{# Stored errors that other rules, or another destination or start of their run, may tell differently. -#}
 outdated_errors as (
 
     select
