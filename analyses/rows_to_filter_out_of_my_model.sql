@@ -10,4 +10,4 @@ where sync_id = {{ dbt.string_literal(dbt.escape_single_quotes(var('synctrail_sy
     and record_identifier in (
         {{ synctrail.failed_record_identifiers(var('synctrail_sync_id', ''), min_failed_attempts=3) }}
     )
-order by n_failed_attempts desc, record_identifier
+order by n_failed_attempts desc, record_identifier asc

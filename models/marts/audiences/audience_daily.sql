@@ -40,7 +40,10 @@ dates as (
 
 first_dates as (
 
-    select sync_key, first_date from dates
+    select
+        sync_key,
+        first_date
+    from dates
     where date = first_date
 
 ),

@@ -27,7 +27,7 @@ touched_records as (
 ),
 
 {% endif -%}
-unsucceeded_records as (
+last_runs as (
 
     select
         changelog.record_key,
@@ -41,7 +41,13 @@ unsucceeded_records as (
     {%- endif %}
     where changelog.is_final_attempt and not changelog._is_deleted
     group by changelog.record_key
-    having max(runs.run_number) > coalesce(max(case when changelog.status = 'succeeded' then runs.run_number end), 0)
+
+),
+
+unsucceeded_records as (
+
+    select * from last_runs
+    where last_run_number > last_succeeded_run_number
 
 ),
 
@@ -56,8 +62,9 @@ attempts_since as (
         coalesce(changelog.batch_started_at, runs.started_at, changelog._census_logged_at) as occurred_at,
         runs.run_number = unsucceeded_records.last_run_number as is_last,
         runs.run_number = unsucceeded_records.last_succeeded_run_number as is_success,
-        row_number() over (partition by changelog.record_key, changelog.status = 'succeeded' order by runs.run_number)
-            as place
+        row_number() over (
+            partition by changelog.record_key, changelog.status = 'succeeded' order by runs.run_number
+        ) as place
     from unsucceeded_records
     inner join {{ ref('int_sync_changelog') }} as changelog
         on unsucceeded_records.record_key = changelog.record_key
