@@ -24,7 +24,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Run random histories of one seed on Spark: a build takes ten times as long there, and the rules are the same."""
+    """Run random histories of one seed on Spark, where a build takes ten times as long."""
     first_seeds: dict[str, int] = {}
     dropped = []
     for item in items:
@@ -44,7 +44,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def warehouse(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Warehouse]:
-    """A warehouse of the name that the session was asked for."""
+    """Open a warehouse of the name that the session was asked for."""
     folder = tmp_path_factory.mktemp(request.param)
     os.environ["SYNCTRAIL_TEST_DIR"] = str(folder)
     opened = WAREHOUSES[request.param](folder)
@@ -54,6 +54,6 @@ def warehouse(
 
 @pytest.fixture
 def project(warehouse: Warehouse, tmp_path: Path) -> Project:
-    """The integration project on an empty warehouse."""
+    """Give the integration project on an empty warehouse."""
     warehouse.reset()
     return Project(warehouse.target, tmp_path)

@@ -35,5 +35,7 @@ class Project:
         if outcome.success:
             return
         results = getattr(outcome.result, "results", None) or []
-        failures = [f"{r.node.name}: {r.message}" for r in results if r.status in ("error", "fail", "runtime error")]
+        failures = [
+            f"{r.node.name}: {r.message}" for r in results if r.status in ("error", "fail", "runtime error")
+        ]
         raise AssertionError("\n".join(failures) or str(outcome.exception))

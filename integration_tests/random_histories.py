@@ -9,7 +9,9 @@ from datetime import datetime
 
 from staging_rows import EPOCH, Attempt, Run, at
 
-_STATUSES = ["succeeded"] * 8 + ["rejected"] * 4 + ["DUPLICATE", "null", "NULL ", None, "skipped", "Succeeded"]
+_STATUSES = [
+    *["succeeded"] * 10, *["rejected"] * 4, "DUPLICATE", "null", "NULL ", None, "skipped", "Succeeded",
+]  # fmt: skip
 _OPERATIONS = {
     "plain": ["upsert"] * 6 + ["delete", "delete", " Update", "create", "REMOVED", None],
     "mirror": ["mirror"] * 8 + ["delete", "upsert"],
@@ -19,14 +21,8 @@ Delivery = tuple[list[Attempt], list[Run]]
 
 
 def _payload(rng: random.Random) -> str | None:
-    return rng.choice(
-        [
-            None,
-            "not json",
-            "[1]",
-            json.dumps({"plan": rng.choice("ab"), "score": rng.choice([1, 1.0, 2]), "city": rng.choice(["Köln", None])}),
-        ]
-    )
+    record = {"plan": rng.choice("ab"), "score": rng.choice([1, 1.0, 2]), "city": rng.choice(["Köln", None])}
+    return rng.choice([None, "not json", "[1]", *[json.dumps(record)] * 5])
 
 
 def _attempts_of_run(rng: random.Random, kind: str, sync_id: str, run_id: str, minute: int) -> list[Attempt]:
@@ -58,7 +54,8 @@ def _attempts_of_run(rng: random.Random, kind: str, sync_id: str, run_id: str, m
 def random_deliveries(seed: int, *, syncs: int, loads: int) -> list[Delivery]:
     """Return a history as it arrives: files and run folders dealt to loads at random, some of them twice.
 
-    A file that comes again has other rows than before; metadata may come before, after or without its run's files.
+    A file that comes again has other rows than before; metadata may come before or after its run's files,
+    or without them.
     """
     rng = random.Random(seed)
     deliveries: list[Delivery] = [([], []) for _ in range(loads)]
@@ -79,7 +76,9 @@ def random_deliveries(seed: int, *, syncs: int, loads: int) -> list[Delivery]:
                 arrival = rng.randrange(loads)
                 deliveries[arrival][0].extend(attempts)
                 if rng.random() < 0.1 and arrival + 1 < loads:
-                    kept = [replace(attempt, status="succeeded") for attempt in attempts if rng.random() < 0.6]
+                    kept = [
+                        replace(attempt, status="succeeded") for attempt in attempts if rng.random() < 0.6
+                    ]
                     deliveries[rng.randrange(arrival + 1, loads)][0].extend(kept)
     return deliveries
 

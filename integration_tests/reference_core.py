@@ -37,7 +37,14 @@ def _nulls_first(value: Any) -> tuple[bool, Any]:
 
 
 def _attempt_order(row: Row) -> tuple[Any, ...]:
-    columns = ("batch_started_at", "batch_completed_at", "batch_number", "_source_file", "_source_row", "log_id")
+    columns = (
+        "batch_started_at",
+        "batch_completed_at",
+        "batch_number",
+        "_source_file",
+        "_source_row",
+        "log_id",
+    )
     return tuple(_nulls_first(row[column]) for column in columns)
 
 
@@ -88,7 +95,9 @@ def _started_at(metadata: Row | None, rows: list[Row]) -> datetime | None:
     return min((row["batch_started_at"] for row in rows if row["batch_started_at"]), default=None)
 
 
-def _replay(result: Core, keys: list[tuple[str, str]], started: Row, by_run: Row, metadata: Row, tables: Row) -> None:
+def _replay(
+    result: Core, keys: list[tuple[str, str]], started: Row, by_run: Row, metadata: Row, tables: Row
+) -> None:
     members: set[str] = set()
     finals: dict[str, list[Row]] = defaultdict(list)
     for key in keys:
@@ -108,8 +117,10 @@ def _replay(result: Core, keys: list[tuple[str, str]], started: Row, by_run: Row
             if row["status"] == "succeeded" and row["kind"] != "append":
                 (members.add if row["kind"] == "upsert" else members.discard)(identifier)
         for change in changes:
-            if change["is_final_attempt"] and change["kind"] != "append" and change["log_status"] in (
-                "succeeded", "rejected", "aborted"
+            if (
+                change["is_final_attempt"]
+                and change["kind"] != "append"
+                and change["log_status"] in ("succeeded", "rejected", "aborted")
             ):
                 finals[change["row_id"]].append(change)
         result.sync_changelog += changes
@@ -130,8 +141,8 @@ def _replay(result: Core, keys: list[tuple[str, str]], started: Row, by_run: Row
 
 
 _SNAPSHOT_COLUMNS = (
-    "sync_id", "row_id", "status", "failure_reason", "failed_reason", "fields", "split_group", "source_system",
-    "sync_run_id",
+    "sync_id", "row_id", "status", "failure_reason", "failed_reason", "fields", "split_group",
+    "source_system", "sync_run_id",
 )  # fmt: skip
 
 
@@ -197,7 +208,8 @@ def _inferred_removal(key: tuple[str, str], start: datetime | None, identifier: 
 
 _LOG_COLUMNS = (
     "log_id", "sync_id", "sync_run_id", "record_identifier", "record_payload", "batch_started_at",
-    "batch_completed_at", "operation", "status", "status_message", "_census_logged_at", "org_id", "invalid_reason",
+    "batch_completed_at", "operation", "status", "status_message", "_census_logged_at", "org_id",
+    "invalid_reason",
 )  # fmt: skip
 _RUN_IDS = ("destination_id", "destination_object_id", "source_id", "source_object_id", "workspace_id")
 
@@ -223,7 +235,9 @@ def _run_row(key: tuple[str, str], start: datetime | None, attempts: list[Row], 
         "failed": lambda change: change["log_status"] == "rejected",
     }
     counts = {
-        f"num_{outcome}_{noun}": sum(1 for change in logged if change["op_type"] == op_type and counts_as(change))
+        f"num_{outcome}_{noun}": sum(
+            1 for change in logged if change["op_type"] == op_type and counts_as(change)
+        )
         for outcome, counts_as in outcomes.items()
         for noun, op_type in (("add", "added"), ("change", "changed"), ("remove", "removed"))
     }
@@ -238,7 +252,9 @@ def _run_row(key: tuple[str, str], start: datetime | None, attempts: list[Row], 
         "destination": kind.split("::")[0] if kind else None,
         "model_name": names.get(run.get("source_object_id")),
         "model_id": run.get("source_object_id"),
-        "status": "failed" if attempts and not any(row["status"] == "succeeded" for row in attempts) else "succeeded",
+        "status": "failed"
+        if attempts and not any(row["status"] == "succeeded" for row in attempts)
+        else "succeeded",
         "error": None,
         "started_at": start,
         "finished_at": finished,

@@ -93,9 +93,8 @@ class Attempt:
     def source_file(self) -> str:
         """The path of the row's file below the lake's root."""
         number = "" if self.batch_number is None else f".{self.batch_number}"
-        return (
-            f"sync_tracking_datasets/{self.org_id}/{self.sync_id}/{self.sync_run_id}/records_updated{number}.parquet"
-        )
+        folder = f"sync_tracking_datasets/{self.org_id}/{self.sync_id}/{self.sync_run_id}"
+        return f"{folder}/records_updated{number}.parquet"
 
     def row(self, load_id: str) -> dict[str, object]:
         """Return the staging row that this attempt becomes in a load."""
@@ -142,14 +141,14 @@ class Run:
 
 @dataclass
 class Lake:
-    """What staging holds after some loads: rows replace earlier ones of the same file or run, as the loader does."""
+    """What staging holds after some loads; the rows of a file or run replace its earlier ones."""
 
     attempts: dict[str, list[dict[str, object]]] = field(default_factory=dict)
     runs: dict[tuple[str, str], dict[str, object]] = field(default_factory=dict)
     facts: dict[str, list[dict[str, object]]] = field(default_factory=dict)
 
     def load(self, load_id: str, attempts: Iterable[Attempt], runs: Iterable[Run]) -> None:
-        """Add one load: every file among the attempts replaces its earlier rows, every run its earlier row."""
+        """Add one load: every file among the attempts replaces its earlier rows, every run its own."""
         files: dict[str, list[dict[str, object]]] = {}
         for attempt in attempts:
             files.setdefault(attempt.source_file, []).append(attempt.row(load_id))

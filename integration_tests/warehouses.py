@@ -46,7 +46,9 @@ class Warehouse(Protocol):
 def staging_table(name: str, rows: list[dict[str, object]]) -> pa.Table:
     """Return the rows of a staging table, with the types that the loader gives them."""
     schema = pa.schema([(column, _ARROW_TYPES[kind]) for column, kind in TABLES[name].items()])
-    return pa.Table.from_pylist([{column: row.get(column) for column in TABLES[name]} for row in rows], schema)
+    return pa.Table.from_pylist(
+        [{column: row.get(column) for column in TABLES[name]} for row in rows], schema
+    )
 
 
 class DuckDB:
@@ -100,6 +102,7 @@ class Spark:
     target = "spark"
 
     def __init__(self, folder: Path) -> None:
+        metastore = f"jdbc:derby:;databaseName={folder}/metastore"
         settings = {
             "spark.jars": ",".join(map(str, JARS.glob("*.jar"))),
             "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
@@ -108,7 +111,7 @@ class Spark:
             "spark.sql.shuffle.partitions": "2",
             "spark.sql.session.timeZone": "UTC",
             "spark.sql.warehouse.dir": str(folder / "spark-warehouse"),
-            "spark.hadoop.javax.jdo.option.ConnectionURL": f"jdbc:derby:;databaseName={folder}/metastore;create=true",
+            "spark.hadoop.javax.jdo.option.ConnectionURL": f"{metastore};create=true",
             "spark.driver.extraJavaOptions": f"-Dderby.system.home={folder}",
             "spark.driver.memory": "2g",
             "spark.ui.enabled": "false",

@@ -1,4 +1,4 @@
-"""The whole way, on real files: a lake that arrives in three loads, in any order, against the same lake at once."""
+"""The whole way on real files: a lake that arrives in three loads, in any order, against the lake at once."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 from dbt_project_runner import PROJECT, Project
-from synctrail.cli import app
-from synctrail.sample_lake import write_sample_lake
 from typer.testing import CliRunner
 from warehouses import Warehouse
+
+from synctrail.cli import app
+from synctrail.sample_lake import write_sample_lake
 
 AS_OF = {"synctrail_as_of": "2026-01-02 00:00:00"}
 LOADED_WITH_QUARANTINE = 3
@@ -20,7 +21,7 @@ LOADED_WITH_QUARANTINE = 3
 
 @pytest.fixture(scope="module")
 def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A small sample lake."""
+    """Write a small sample lake."""
     root = tmp_path_factory.mktemp("sample") / "lake"
     write_sample_lake(root, rows=4_000, seed=7, runs=62)
     return root
@@ -53,7 +54,7 @@ def test_three_loads_in_any_order_equal_one_load_and_a_full_build(
 
 
 def dealt(sample: Path, *, loads: int) -> list[list[Path]]:
-    """Deal the files of a lake to loads at random: runs come in parts, out of order, metadata before or after."""
+    """Deal the files of a lake to loads at random: runs come in parts and out of order."""
     rng = random.Random(11)
     files = sorted(path.relative_to(sample) for path in sample.rglob("*") if path.is_file())
     hands: list[list[Path]] = [[] for _ in range(loads)]
