@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 import sys
 from pathlib import Path
 from statistics import mean
@@ -18,7 +19,9 @@ from error_rules import (
     fault,
     leave_one_destination_out,
     read_messages,
+    read_other_messages,
     read_rules,
+    right_shares,
     template_shares,
 )
 
@@ -64,6 +67,50 @@ def test_labelled_messages_get_their_category_and_template(project: Project, war
     assert apart >= 0.95
     with (FIXTURES / "error_templates.csv").open(encoding="utf-8", newline="") as file:
         assert templates == {row["id"]: row["error_template"] for row in csv.DictReader(file)}
+
+
+def test_messages_of_other_destinations_get_their_category(project: Project, warehouse: Warehouse) -> None:
+    messages = read_other_messages()
+    categories, _ = classify(
+        project, warehouse, {message.id: (message.text, message.destination) for message in messages}
+    )
+    given = {pair: (row["category"], row["is_retryable"]) for pair, row in categories.items()}
+    category, retryable = right_shares(messages, given)  # type: ignore[arg-type]
+    assert category >= 0.93
+    assert retryable >= 0.95
+
+
+def test_the_other_messages_are_not_those_that_rules_were_first_made_on() -> None:
+    known = {message.text.lower() for message in read_messages()}
+    other = [message.text.lower() for message in read_other_messages()]
+    assert known.isdisjoint(other)
+    assert len(set(other)) == len(other) >= 300
+
+
+@pytest.mark.parametrize(
+    ("message", "category"),
+    [
+        ("NULL", "null_identifier"),
+        ("NULL_PRIMARY_KEY", "null_identifier"),
+        ("The sync key is null for this record", "null_identifier"),
+        ("Record skipped: missing sync key", "null_identifier"),
+        ("Invalid row: null identifier", "null_identifier"),
+        ("Primary key contains null values", "null_identifier"),
+        ("Rejected: the value of the identifier column is null", "null_identifier"),
+        ("userId or email is not present", "null_identifier"),
+        ('Missing required value from "userIdOnly"', "null_identifier"),
+        ("DUPLICATE", "duplicate_identifier"),
+        ("Rows with duplicate primary key were rejected", "duplicate_identifier"),
+        ("Row rejected: duplicate external id", "duplicate_identifier"),
+        ("2 records have the same primary key", "duplicate_identifier"),
+        ("A contact with this external id already exists", "unique_conflict"),
+        ("Column name is null", "missing_required_field"),
+        ("User Id not found", "record_not_found"),
+    ],
+)
+def test_rows_that_a_tool_refuses_itself(message: str, category: str) -> None:
+    rule = next(r for r in read_rules() if not r.destination and re.search(r.pattern, message.lower()))
+    assert rule.category == category
 
 
 def test_a_value_of_the_record_does_not_show_in_its_template(project: Project, warehouse: Warehouse) -> None:
