@@ -95,7 +95,7 @@ examples as (
             order by
                 case when errors.occurred_at is null then 0 else 1 end desc,
                 errors.occurred_at desc,
-                errors.log_id
+                errors.log_id asc
         ) as place
     from errors
     inner join judgements
