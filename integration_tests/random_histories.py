@@ -76,8 +76,11 @@ def random_deliveries(seed: int, *, syncs: int, loads: int) -> list[Delivery]:
                 arrival = rng.randrange(loads)
                 deliveries[arrival][0].extend(attempts)
                 if rng.random() < 0.1 and arrival + 1 < loads:
+                    identifiers = [attempt.record_identifier for attempt in attempts[1:]] + ["b"]
                     kept = [
-                        replace(attempt, status="succeeded") for attempt in attempts if rng.random() < 0.6
+                        replace(attempt, status="succeeded", record_identifier=identifier)
+                        for attempt, identifier in zip(attempts, identifiers, strict=True)
+                        if rng.random() < 0.6
                     ]
                     deliveries[rng.randrange(arrival + 1, loads)][0].extend(kept)
     return deliveries

@@ -4,118 +4,16 @@ from __future__ import annotations
 
 import csv
 import math
-import random
-from collections import Counter, defaultdict
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-import pytest
 from dbt_project_runner import Project
-from random_histories import Delivery, random_deliveries, spread_over_days
-from reference_core import Row, core
-from reference_errors import SEED, ErrorMarts, error_marts, read_rules
+from reference_errors import SEED, read_rules
 from staging_rows import Attempt, Lake, Run, at
 from warehouses import Warehouse
 
 FOLDER = Path(__file__).parents[1]
-OWN_RULES = FOLDER / "seeds" / "own_error_rules.csv"
 MODELS = ("+record_errors", "+error_summary", "+error_daily")
-KEYS = {
-    "record_errors": ("sync_id", "log_id"),
-    "error_summary": ("sync_id", "error_template"),
-    "error_daily": ("sync_id", "date", "category"),
-}
-# Messages that share a template, two with a category each, and one that rules tell apart by destination.
-TEMPLATES = {
-    "'external_id', 'braze_id', 'user_alias', 'email' or 'phone' is required": "<value> is required",
-    "'colour' is required": "<value> is required",
-    "User 'ana' is gone: 558120 not found": "User <value> is gone: <value> not found",
-    "User 'bob' is gone: 558121 not found": "User <value> is gone: <value> not found",
-    "Too many requests": "Too many requests",
-    "~": "No message",
-}
-
-
-def with_messages(delivery: Delivery, rng: random.Random) -> Delivery:
-    """Let destinations give many reasons where the random history has one."""
-    attempts, runs = delivery
-    messages = list(TEMPLATES)
-    return [
-        replace(attempt, status_message=rng.choice(messages)) if attempt.status_message else attempt
-        for attempt in attempts
-    ], runs
-
-
-def assert_marts_follow_the_rules(warehouse: Warehouse, expected: ErrorMarts) -> None:
-    for model, key in KEYS.items():
-        wanted = {tuple(row[name] for name in key): row for row in getattr(expected, model)}
-        rows = warehouse.query(f"select * from {model}")
-        actual = {tuple(row[name] for name in key): row for row in rows}
-        assert Counter(tuple(row[name] for name in key) for row in rows) == Counter(list(wanted)), model
-        for place, row in wanted.items():
-            different = {
-                name: (actual[place][name], value)
-                for name, value in row.items()
-                if not _is_same(actual[place][name], value)
-            }
-            assert not different, f"{model}, {place}: {different}"
-    assert_a_fingerprint_is_a_template(warehouse.query("select * from record_errors"))
-
-
-def _is_same(actual: Any, expected: Any) -> bool:
-    if isinstance(expected, float) and isinstance(actual, float):
-        return math.isclose(actual, expected)
-    return bool(actual == expected)
-
-
-def assert_a_fingerprint_is_a_template(errors: list[dict[str, Any]]) -> None:
-    pairs = {(row["error_fingerprint"], row["error_template"]) for row in errors}
-    assert (
-        len(pairs)
-        == len({fingerprint for fingerprint, _ in pairs})
-        == len({template for _, template in pairs})
-    )
-    assert all(fingerprint for fingerprint, _ in pairs)
-
-
-@pytest.mark.parametrize("seed", range(400, 406))
-def test_every_load_leaves_the_error_marts_as_the_rules_say(
-    project: Project, warehouse: Warehouse, seed: int
-) -> None:
-    """Half-way, the user adds rules of their own: errors from before fall under them too."""
-    rng = random.Random(seed)
-    lake = Lake()
-    project.run("seed")
-    for number, delivery in enumerate(random_deliveries(seed, syncs=60, loads=4)):
-        lake.load(f"load-{number}", *with_messages(spread_over_days(delivery), rng))
-        warehouse.write_staging(lake.tables())
-        has_own_rules = number >= 2
-        variables: dict[str, object] = {"synctrail_error_rules": "own_error_rules"} if has_own_rules else {}
-        project.run("run", "--select", *MODELS, variables=variables)
-        rules = read_rules(OWN_RULES, SEED) if has_own_rules else read_rules(SEED)
-        expected = error_marts(core(lake.tables()), rules, TEMPLATES)
-        assert_marts_follow_the_rules(warehouse, expected)
-    assert_the_history_is_hard(expected)
-
-
-def assert_the_history_is_hard(expected: ErrorMarts) -> None:
-    """Fail where the random history lacks a case without which it would prove little."""
-    errors, summary = expected.record_errors, expected.error_summary
-    assert {row["status"] for row in errors} == {"rejected", "invalid"}
-    assert {"their_rate_limit", "their_salesforce_limit"} <= {row["category"] for row in errors}
-    assert any(row["resolved_at"] for row in errors)
-    assert any(not row["record_identifier"] for row in errors)
-    assert any(0 < row["n_open_records"] < row["n_records"] for row in summary)
-    assert any(0 < row["n_resolved_records"] < row["n_records"] for row in summary)
-    assert any(len(categories) > 1 for categories in _categories_by_sync_error(errors).values())
-
-
-def _categories_by_sync_error(errors: list[Row]) -> dict[tuple[str, str], set[str]]:
-    categories: dict[tuple[str, str], set[str]] = defaultdict(set)
-    for row in errors:
-        categories[row["sync_id"], row["error_template"]].add(row["category"])
-    return categories
 
 
 def test_a_run_s_destination_that_becomes_known_later_decides_the_category(

@@ -9,6 +9,8 @@
 ] -%}
 {%- set columns = staged_columns + ['operation_kind', 'log_key', 'record_key', 'run_key', 'sync_key'] -%}
 
+{# The identifier is part of the key: where a row of a file that is loaded again has become another record's, the
+   record that lost it learns of it by a tombstone. -#}
 {%- set keyed_attempts -%}
     select
         *,
@@ -17,7 +19,7 @@
             when operation = 'append' then 'append'
             else 'upsert'
         end as operation_kind,
-        {{ synctrail.hash_key(['source_system', 'log_id']) }} as log_key,
+        {{ synctrail.hash_key(['source_system', 'log_id', "coalesce(record_identifier, '')"]) }} as log_key,
         {{ synctrail.record_key() }} as record_key,
         {{ synctrail.run_key() }} as run_key,
         {{ synctrail.sync_key() }} as sync_key
@@ -72,7 +74,9 @@ candidates as (
         {{ keyed_attempts }}
     ) as keyed_attempts
     inner join vanished
-        on keyed_attempts.source_system = vanished.source_system and keyed_attempts.log_id = vanished.log_id
+        on keyed_attempts.source_system = vanished.source_system
+        and keyed_attempts.log_id = vanished.log_id
+        and keyed_attempts.log_key = vanished.log_key
 
 ),
 
