@@ -53,18 +53,25 @@ vanished as (
 
 ),
 
+{# Rows of other files that have the log_id of a new row. -#}
+rivals as (
+
+    select stored.*
+    from {{ this }} as stored
+    inner join (select distinct source_system, log_id from new_attempts) as arrived
+        on stored.source_system = arrived.source_system and stored.log_id = arrived.log_id
+    left join new_files on stored._source_file = new_files._source_file
+    where not stored._is_deleted and new_files._source_file is null
+
+),
+
 candidates as (
 
     select {{ columns | join(', ') }} from new_attempts
 
     union all
 
-    {# The same row in a file loaded earlier. -#}
-    select {{ synctrail.prefixed('stored', columns) }}
-    from {{ this }} as stored
-    inner join (select distinct log_key from new_attempts) as arrived on stored.log_key = arrived.log_key
-    left join new_files on stored._source_file = new_files._source_file
-    where not stored._is_deleted and new_files._source_file is null
+    select {{ columns | join(', ') }} from rivals
 
     union all
 
@@ -147,10 +154,14 @@ from current_rows
 union all
 
 select
-    {{ synctrail.prefixed('vanished', columns) }},
+    {{ synctrail.prefixed('outdone', columns) }},
     true as _is_deleted,
     {{ synctrail.build_id() }} as _build_id
-from vanished
-left join current_rows on vanished.log_key = current_rows.log_key
+from (
+    select {{ columns | join(', ') }} from vanished
+    union all
+    select {{ columns | join(', ') }} from rivals
+) as outdone
+left join current_rows on outdone.log_key = current_rows.log_key
 where current_rows.log_key is null
 {%- endif %}
