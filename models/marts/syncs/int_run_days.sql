@@ -1,5 +1,6 @@
 {{ config(**synctrail.incremental_config('run_day_key')) }}
 
+{%- set run_order = ref('int_run_order') -%}
 {%- set is_incremental_build = synctrail.is_incremental_build() -%}
 {%- set last_build_id = synctrail.last_build_id() if is_incremental_build -%}
 {%- set counts = [
@@ -19,12 +20,6 @@ runs as (
 
 ),
 
-run_order as (
-
-    select * from {{ ref('int_run_order') }}
-
-),
-
 {% if is_incremental_build -%}
 {# A run whose start has changed may have attempts that take their date from it. -#}
 touched_runs as (
@@ -34,7 +29,7 @@ touched_runs as (
 
     union distinct
 
-    select run_key from run_order
+    select run_key from {{ run_order }}
     where _order_build_id > {{ last_build_id }}
 
 ),
