@@ -54,9 +54,7 @@ described as (
     select
         telling_runs.*,
         source_objects.name as source_object_name,
-        {{ dbt.split_part(
-            "coalesce(source_objects.type, telling_runs.source_type)", "'::'", -1
-        ) }} as source_object_type
+        {{ dbt.concat(["'::'", "coalesce(source_objects.type, telling_runs.source_type)"]) }} as source_object_type
     from telling_runs
     left join source_objects
         on telling_runs.source_system = source_objects.source_system
@@ -72,12 +70,13 @@ select
     described.org_id,
     described.workspace_id,
     coalesce(described.source_object_name, described.sync_id) as audience_name,
-    case described.source_object_type
-        when 'FilterSegmentSource' then 'segment'
-        when 'CohortSource' then 'cohort'
-        when 'Query' then 'model'
-        when 'BusinessObjectSource' then 'entity'
-        when 'Table' then 'table'
+    {# The last part of a type such as DataWarehouse::FilterSegmentSource. -#}
+    case
+        when described.source_object_type like '%::FilterSegmentSource' then 'segment'
+        when described.source_object_type like '%::CohortSource' then 'cohort'
+        when described.source_object_type like '%::Query' then 'model'
+        when described.source_object_type like '%::BusinessObjectSource' then 'entity'
+        when described.source_object_type like '%::Table' then 'table'
     end as audience_type,
     sync_runs.destination,
     described.source_id,
