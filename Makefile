@@ -37,8 +37,7 @@ test: lint test-ingest test-package test-demo  ## Everything that must pass: lin
 lint: .cache/dev.ready .cache/bouncer.ready  ## ruff, mypy, sqlfluff, dbt's deprecations, dbt-bouncer
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy ingest/src benchmarks demo
-	MYPYPATH=integration_tests $(BIN)/mypy integration_tests
+	MYPYPATH=ingest/src:benchmarks:integration_tests $(BIN)/mypy ingest/src benchmarks demo
 	$(PYTHON) integration_tests/lint_package.py
 	.cache/bouncer/bin/dbt-bouncer --config-file dbt-bouncer.yml
 

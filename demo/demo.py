@@ -189,7 +189,8 @@ def answer(dbt: dbtRunner, finding: Finding, target: list[str]) -> Any:
     outcome = dbt.invoke(["--quiet", "--log-level", "none", *asked, *target, "--vars", AS_OF])
     if not outcome.success:
         sys.exit(f"The query failed: {outcome.exception or outcome.result}")
-    return outcome.result.results[0].agate_table
+    answered: Any = outcome.result
+    return answered.results[0].agate_table
 
 
 def show(title: str, rows: Any) -> None:
