@@ -11,6 +11,8 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 from staging_rows import TABLES
 
+from synctrail.jars import delta_jars
+
 STAGING_SCHEMA = "census_lake"
 MODEL_SCHEMA = "synctrail"
 
@@ -104,7 +106,7 @@ class Spark:
     def __init__(self, folder: Path) -> None:
         metastore = f"jdbc:derby:;databaseName={folder}/metastore"
         settings = {
-            "spark.jars": ",".join(map(str, JARS.glob("*.jar"))),
+            "spark.jars": ",".join(map(str, delta_jars(JARS))),
             "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
             "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
             "spark.databricks.delta.snapshotPartitions": "1",
