@@ -190,8 +190,9 @@ def _record_rows(path: str, content: pa.Buffer) -> Rows:
     identity = {"sync_configuration_id": sync_id, "sync_run_id": sync_run_id}
     key = file_key(path)
     row_no = 0
+    others = None if internal_ids is None else [name for name in names if name != INTERNAL_ID]
     # Reading goes on after a problem, since a file that no reader gets through is unreadable before all else.
-    for batch in _batches(parquet):
+    for batch in _batches(parquet, others):
         first_row, row_no = row_no, row_no + batch.num_rows
         if problem is not None and problem.reason != contract.IDENTITY_MISMATCH:
             continue
@@ -260,7 +261,9 @@ def _usable_ids(parquet: pq.ParquetFile) -> pa.ChunkedArray:
     """Return the internal ids that identify a row: blank ones, and all that repeat in the file, are null."""
     column = parquet.read(columns=[INTERNAL_ID], use_threads=False).column(0)
     ids = pa.chunked_array([as_text(INTERNAL_ID, chunk) for chunk in column.chunks], pa.string())
-    ids = pc.if_else(pc.equal(pc.utf8_trim_whitespace(ids), ""), pa.scalar(None, pa.string()), ids)
+    blank = pc.or_(pc.equal(ids, ""), pc.utf8_is_space(ids))
+    if pc.any(blank).as_py():
+        ids = pc.if_else(blank, pa.scalar(None, pa.string()), ids)
     if pc.count_distinct(ids).as_py() == len(ids) - ids.null_count:
         return ids
     counts = pc.value_counts(ids)
@@ -333,8 +336,8 @@ def _open_parquet(content: pa.Buffer) -> pq.ParquetFile:
     )
 
 
-def _batches(parquet: pq.ParquetFile) -> Iterator[pa.RecordBatch]:
-    """Yield a file's rows in batches of bounded size.
+def _batches(parquet: pq.ParquetFile, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
+    """Yield a file's rows, or some columns of them, in batches of bounded size.
 
     Raises:
         Quarantine: the file holds fewer or more rows than its footer says.
@@ -344,7 +347,7 @@ def _batches(parquet: pq.ParquetFile) -> Iterator[pa.RecordBatch]:
     size = sum(footer.row_group(group).total_byte_size for group in range(footer.num_row_groups))
     rows = max(1, min(_BATCH_ROWS, _BATCH_BYTES * footer.num_rows // max(1, size)))
     read = 0
-    for batch in parquet.iter_batches(batch_size=rows, use_threads=False):
+    for batch in parquet.iter_batches(batch_size=rows, columns=columns, use_threads=False):
         read += batch.num_rows
         yield batch
     if read != footer.num_rows:

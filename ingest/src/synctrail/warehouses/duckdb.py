@@ -28,6 +28,7 @@ from synctrail.warehouses.views import fact_view, runs_view
 
 _RESULT = TypeVar("_RESULT")
 _RETRY_SECONDS = 0.5
+_COMMIT_MEMORY = "1GB"
 
 _TYPES = {
     pa.string(): "varchar",
@@ -111,6 +112,11 @@ class DuckDbWarehouse:
         return self._connected(lambda connection: self._commit(connection, commit), read_only=False)
 
     def _commit(self, connection: duckdb.DuckDBPyConnection, commit: Commit) -> dict[str, Any]:
+        # So that memory does not grow with the load: spill to disk, and leave the rows in any order.
+        spill = str(self._work / "spill").replace("'", "''")
+        connection.execute(f"set temp_directory = '{spill}'")
+        connection.execute(f"set memory_limit = '{_COMMIT_MEMORY}'")
+        connection.execute("set preserve_insertion_order = false")
         connection.execute("begin transaction")
         self._create(connection)
         if commit.files.num_rows:
