@@ -46,8 +46,12 @@ test-ingest: .cache/dev.ready  ## The loader's tests
 	$(PYTHON) -m pytest ingest/tests
 
 .PHONY: test-package
-test-package: .cache/dev.ready  ## The dbt package on DuckDB and on Spark
+test-package: .cache/dev.ready  ## The dbt package on DuckDB
+	$(MAKE) --no-print-directory .cache/deps.ready
 	$(PYTHON) -m pytest integration_tests/tests --warehouse duckdb
+
+.PHONY: test-spark
+test-spark: .cache/dev.ready .cache/deps.ready  ## The same rules on Spark with Delta, which takes long
 	$(PYTHON) -m pytest $(SPARK_TESTS:%=integration_tests/tests/%.py) --warehouse spark
 
 .PHONY: test-demo
@@ -93,6 +97,11 @@ clean:  ## Remove all that set-up, tests and the demo made
 
 .cache/dev.ready: .cache/demo.ready requirements/dev.txt
 	$(BIN)/uv pip install --quiet --python $(PYTHON) --require-hashes -r requirements/dev.txt
+	touch $@
+
+.cache/deps.ready: .cache/demo.ready integration_tests/packages.yml
+	SYNCTRAIL_TEST_DIR=.cache $(BIN)/dbt --quiet deps \
+	  --project-dir integration_tests --profiles-dir integration_tests --log-path .cache/logs
 	touch $@
 
 .cache/bouncer.ready: .cache/uv.ready requirements/bouncer.txt
