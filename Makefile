@@ -11,7 +11,7 @@ BASE_PYTHON ?= $(shell for name in python3 python3.11 python3.12 python3.13; do 
 WAREHOUSE ?= duckdb
 UV_VERSION := 0.13.8
 # What differs between engines. The rest of the tests is about rules, which are the same SQL.
-SPARK_TESTS := test_history test_loads test_fields
+SPARK_TESTS := test_history test_fields
 
 BIN := .venv/bin
 PYTHON := $(BIN)/python
@@ -62,7 +62,6 @@ test-demo: .cache/demo.ready  ## The demo on both warehouses
 .PHONY: bench
 bench: .cache/dev.ready  ## Print the figures of every benchmark
 	$(PYTHON) benchmarks/ingest.py
-	$(PYTHON) benchmarks/models.py
 	$(PYTHON) benchmarks/error_rules.py
 
 .PHONY: lock
