@@ -37,7 +37,7 @@ test: lint test-ingest test-package test-demo  ## Everything that must pass: lin
 lint: .cache/dev.ready .cache/bouncer.ready  ## ruff, mypy, sqlfluff, dbt's deprecations, dbt-bouncer
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	MYPYPATH=ingest/src:benchmarks:integration_tests $(BIN)/mypy ingest/src benchmarks demo
+	MYPYPATH=ingest/src:benchmarks:integration_tests $(BIN)/mypy ingest/src benchmarks demo integration_tests/*.py integration_tests/tests/*.py
 	$(PYTHON) integration_tests/lint_package.py
 	.cache/bouncer/bin/dbt-bouncer --config-file dbt-bouncer.yml
 
@@ -62,6 +62,8 @@ test-demo: .cache/demo.ready  ## The demo on both warehouses
 .PHONY: bench
 bench: .cache/dev.ready  ## Print the figures of every benchmark
 	$(PYTHON) benchmarks/ingest.py
+	$(PYTHON) benchmarks/models.py --warehouse duckdb
+	$(PYTHON) benchmarks/models.py --warehouse spark
 	$(PYTHON) benchmarks/error_rules.py
 
 .PHONY: lock

@@ -1,11 +1,9 @@
-{%- set sync_id = var('synctrail_sync_id', '') %}
-
 with earlier as (
-    {{ synctrail.members_at(sync_id, var('synctrail_earlier', '2025-01-01')) }}
+    {{ synctrail.members_at(var('synctrail_sync_id'), var('synctrail_earlier')) }}
 ),
 
 later as (
-    {{ synctrail.members_at(sync_id, var('synctrail_moment', run_started_at)) }}
+    {{ synctrail.members_at(var('synctrail_sync_id'), var('synctrail_moment')) }}
 )
 
 select

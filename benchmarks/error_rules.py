@@ -19,6 +19,7 @@ import shutil
 import subprocess
 import tempfile
 from collections import Counter, defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import mean
@@ -187,7 +188,7 @@ def leave_one_destination_out(rules: list[Rule], messages: list[Message]) -> tup
 
 
 def right_shares(
-    messages: list[Message], given: dict[tuple[str, str], tuple[str, bool]]
+    messages: list[Message], given: Mapping[tuple[str | None, str | None], tuple[str, bool]]
 ) -> tuple[float, float]:
     """Return the shares of messages whose given category and whose given is_retryable are right."""
     answers = [given[message.text, message.destination] for message in messages]

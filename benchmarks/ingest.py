@@ -8,16 +8,12 @@ removes it at the end. Yardstick and loader take turns; the figures are medians.
 
 from __future__ import annotations
 
-import argparse
 import datetime as dt
 import io
 import json
-import shutil
 import statistics
-import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +23,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 from rich.console import Console
-from rich.table import Table
 
+from report import Figure, folder_in, options_with_work, peak_mb, show
 from synctrail.lake import RECORDS_PREFIX, list_lake
 from synctrail.load import load
 from synctrail.plan import make_plan
@@ -41,17 +37,6 @@ DRIVER_MEMORY = "2g"
 READ_LIMIT = 1.4
 LIST_LIMIT = 1.5
 STARTED = dt.datetime(2025, 11, 20, 10, tzinfo=dt.UTC)
-
-
-@dataclass(frozen=True)
-class Figure:
-    """One line of the report."""
-
-    what: str
-    ours: str
-    yardstick: str
-    ratio: str = ""
-    limit: str = ""
 
 
 def write_records(root: Path, files: int, rows_per_file: int, *, files_per_run: int = 10) -> None:
@@ -144,8 +129,8 @@ def measure_staging(spark: SparkSession, folder: Path, rows: int, files: int, ro
         Figure("the same, committed to DuckDB", f"{whole:.1f} s", f"{rows / whole:,.0f} rows/s"),
         Figure(
             "the driver's memory after it",
-            f"Python {peak_mb('self')} MB",
-            f"Java heap at most {DRIVER_MEMORY}",
+            f"{peak_mb():,} MB, Python and Java together",
+            f"Java's heap at most {DRIVER_MEMORY}",
         ),
     ]
 
@@ -193,48 +178,25 @@ def bytes_read(spark: SparkSession) -> int:
     return sum(one.getBytesRead() for one in statistics_of_schemes if one.getScheme() == "file")
 
 
-def peak_mb(process: str) -> int:
-    """Return the most memory that a process has had so far, in MB; Linux only."""
-    for line in Path(f"/proc/{process}/status").read_text().splitlines():
-        if line.startswith("VmHWM:"):
-            return int(line.split()[1]) // 1024
-    return 0
-
-
 def quiet_reporter() -> Reporter:
     """Return a reporter that nobody hears."""
     return Reporter(Console(file=io.StringIO()))
 
 
-def show(figures: list[Figure]) -> None:
-    """Print the figures as a table."""
-    table = Table("what", "Synctrail", "yardstick", "ratio", "at most")
-    for figure in figures:
-        table.add_row(figure.what, figure.ours, figure.yardstick, figure.ratio, figure.limit)
-    Console(width=140).print(table)
-
-
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument(
-        "--work", type=Path, default=Path(__file__).parents[1] / ".cache", help="where to work"
-    )
+    parser = options_with_work(__doc__)
     parser.add_argument("--rows", type=int, default=5_000_000)
     parser.add_argument("--files", type=int, default=200)
     parser.add_argument("--many-files", type=int, default=20_000)
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
-    options.work.mkdir(parents=True, exist_ok=True)
-    folder = Path(tempfile.mkdtemp(prefix="benchmark-", dir=options.work)).resolve()
-    try:
+    with folder_in(options.work) as folder:
         spark = spark_session({"spark.master": "local[2]", "spark.driver.memory": DRIVER_MEMORY})
         figures = measure_staging(spark, folder, options.rows, options.files, options.rounds)
         figures += measure_nothing_new(spark, folder, options.many_files, options.rounds)
         spark.stop()
-        show(figures)
-    finally:
-        shutil.rmtree(folder)
+    show(figures)
 
 
 if __name__ == "__main__":

@@ -9,10 +9,14 @@ from dbt_project_runner import Project
 from warehouses import Warehouse
 
 
+def compiled(project: Project, name: str, variables: Mapping[str, object] | None = None) -> str:
+    """Return an analysis as SQL."""
+    project.run("compile", "--select", name, variables=variables)
+    return (project.folder / "target" / "compiled" / "synctrail" / "analyses" / f"{name}.sql").read_text()
+
+
 def answer(
     project: Project, warehouse: Warehouse, name: str, variables: Mapping[str, object] | None = None
 ) -> list[dict[str, Any]]:
     """Return the rows of an analysis, compiled with these variables on the models as they are built."""
-    project.run("compile", "--select", name, variables=dict(variables or {}))
-    compiled = project.folder / "target" / "compiled" / "synctrail" / "analyses" / f"{name}.sql"
-    return warehouse.query(compiled.read_text())
+    return warehouse.query(compiled(project, name, variables))

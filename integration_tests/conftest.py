@@ -25,16 +25,16 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Run random histories of one seed on Spark, where a build takes ten times as long."""
-    first_seeds: dict[str, int] = {}
+    first_seeds: dict[str, object] = {}
     dropped = []
     for item in items:
-        parameters = (
-            item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
-        )
+        if not isinstance(item, pytest.Function) or not hasattr(item, "callspec"):
+            continue
+        parameters = item.callspec.params
         if parameters.get("warehouse") != "spark" or "seed" not in parameters:
             continue
         seed = parameters["seed"]
-        if first_seeds.setdefault(item.originalname, seed) != seed:
+        if first_seeds.setdefault(item.originalname or item.name, seed) != seed:
             dropped.append(item)
     config.hook.pytest_deselected(items=dropped)
     items[:] = [item for item in items if item not in dropped]

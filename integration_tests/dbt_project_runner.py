@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 from dbt.cli.main import dbtRunner
@@ -17,7 +18,7 @@ class Project:
         self.target = target
         self.folder = folder
 
-    def run(self, command: str, *arguments: str, variables: dict[str, object] | None = None) -> None:
+    def run(self, command: str, *arguments: str, variables: Mapping[str, object] | None = None) -> None:
         """Run a dbt command; a failure is an AssertionError that names each node that failed and why."""
         outcome = dbtRunner().invoke(
             [
@@ -29,7 +30,7 @@ class Project:
                 "--profiles-dir", str(PROJECT),
                 "--target", self.target,
                 "--target-path", str(self.folder / "target"),
-                "--vars", json.dumps(variables or {}),
+                "--vars", json.dumps(dict(variables or {})),
             ]
         )  # fmt: skip
         if outcome.success:

@@ -12,10 +12,10 @@ from staging_rows import EPOCH, Attempt, Run, at
 _STATUSES = [
     *["succeeded"] * 10, *["rejected"] * 4, "DUPLICATE", "null", "NULL ", None, "skipped", "Succeeded",
 ]  # fmt: skip
-_OPERATIONS = {
-    "plain": ["upsert"] * 6 + ["delete", "delete", " Update", "create", "REMOVED", None],
-    "mirror": ["mirror"] * 8 + ["delete", "upsert"],
-    "append": ["append"] * 5 + ["upsert", "delete"],
+_OPERATIONS: dict[str, list[str | None]] = {
+    "plain": [*["upsert"] * 6, "delete", "delete", " Update", "create", "REMOVED", None],
+    "mirror": [*["mirror"] * 8, "delete", "upsert"],
+    "append": [*["append"] * 5, "upsert", "delete"],
 }
 Delivery = tuple[list[Attempt], list[Run]]
 

@@ -6,12 +6,14 @@ It reads as the rules do: runs in order, one state per record, no windows and no
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 REMOVALS = {"delete", "deleted", "remove", "removed"}
 Row = dict[str, Any]
+RunKey = tuple[str, str]  # sync_id, sync_run_id
 
 
 def _status(raw: str | None) -> str:
@@ -62,10 +64,10 @@ def core(tables: dict[str, list[Row]]) -> Core:
     """Return what the core models must hold, given the rows of the staging tables."""
     rows = [_canonical(row) for row in tables["sync_tracking_records"]]
     metadata = {(row["sync_id"], row["sync_run_id"]): row for row in tables["sync_tracking_runs"]}
-    by_run: dict[tuple[str, str], list[Row]] = defaultdict(list)
+    by_run: dict[RunKey, list[Row]] = defaultdict(list)
     for row in rows:
         by_run[row["sync_id"], row["sync_run_id"]].append(row)
-    runs_of: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    runs_of: dict[str, list[RunKey]] = defaultdict(list)
     for key in {*metadata, *by_run}:
         runs_of[key[0]].append(key)
 
@@ -91,12 +93,18 @@ def _canonical(row: Row) -> Row:
 
 def _started_at(metadata: Row | None, rows: list[Row]) -> datetime | None:
     if metadata and metadata["sync_run_started_at"]:
-        return metadata["sync_run_started_at"]
+        declared: datetime = metadata["sync_run_started_at"]
+        return declared
     return min((row["batch_started_at"] for row in rows if row["batch_started_at"]), default=None)
 
 
 def _replay(
-    result: Core, keys: list[tuple[str, str]], started: Row, by_run: Row, metadata: Row, tables: Row
+    result: Core,
+    keys: list[RunKey],
+    started: dict[RunKey, datetime | None],
+    by_run: dict[RunKey, list[Row]],
+    metadata: dict[RunKey, Row],
+    tables: dict[str, list[Row]],
 ) -> None:
     members: set[str] = set()
     finals: dict[str, list[Row]] = defaultdict(list)
@@ -228,8 +236,8 @@ def _log_row(row: Row, start: datetime | None, run: Row) -> Row:
 def _run_row(key: tuple[str, str], start: datetime | None, attempts: list[Row], changes: list[Row], run: Row,
              tables: Row) -> Row:  # fmt: skip
     logged = [change for change in changes if not change["is_inferred"]]
-    outcomes = {
-        "planned": lambda change: True,
+    outcomes: dict[str, Callable[[Row], bool]] = {
+        "planned": lambda _: True,
         "attempted": lambda change: change["log_status"] in ("succeeded", "rejected"),
         "succeeded": lambda change: change["log_status"] == "succeeded",
         "failed": lambda change: change["log_status"] == "rejected",

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import duckdb
 import pyarrow as pa
@@ -35,7 +36,7 @@ class Warehouse(Protocol):
     def write_staging(self, tables: dict[str, list[dict[str, object]]]) -> None:
         """Make the staging tables hold exactly these rows."""
 
-    def query(self, sql: str) -> list[dict[str, object]]:
+    def query(self, sql: str) -> list[dict[str, Any]]:
         """Return the rows of a query; timestamps are aware, in UTC."""
 
     def reset(self) -> None:
@@ -77,7 +78,7 @@ class DuckDB:
                 )
                 connection.unregister("staged")
 
-    def query(self, sql: str) -> list[dict[str, object]]:
+    def query(self, sql: str) -> list[dict[str, Any]]:
         """Return the rows of a query; timestamps are aware, in UTC."""
         with duckdb.connect(self.path) as connection:
             connection.execute(f"set schema = '{MODEL_SCHEMA}'")
@@ -132,7 +133,7 @@ class Spark:
             frame = self.session.createDataFrame(staging_table(name, rows))
             frame.coalesce(1).write.format("delta").mode("overwrite").saveAsTable(f"{STAGING_SCHEMA}.{name}")
 
-    def query(self, sql: str) -> list[dict[str, object]]:
+    def query(self, sql: str) -> list[dict[str, Any]]:
         """Return the rows of a query; timestamps are aware, in UTC."""
         self.session.sql(f"use {MODEL_SCHEMA}")
         rows = self.session.sql(sql).toArrow().to_pylist()
@@ -148,4 +149,4 @@ class Spark:
         self.session.stop()
 
 
-WAREHOUSES: dict[str, type[Warehouse]] = {"duckdb": DuckDB, "spark": Spark}
+WAREHOUSES: dict[str, Callable[[Path], Warehouse]] = {"duckdb": DuckDB, "spark": Spark}

@@ -49,8 +49,8 @@ def classify(
     categories = warehouse.query("select * from message_categories")
     templates = warehouse.query("select log_id, error_template from message_templates")
     return (
-        {(row["message"], row["destination"]): row for row in categories},  # type: ignore[misc]
-        {row["log_id"]: row["error_template"] for row in templates},  # type: ignore[misc]
+        {(row["message"], row["destination"]): row for row in categories},
+        {row["log_id"]: row["error_template"] for row in templates},
     )
 
 
@@ -75,7 +75,7 @@ def test_messages_of_other_destinations_get_their_category(project: Project, war
         project, warehouse, {message.id: (message.text, message.destination) for message in messages}
     )
     given = {pair: (row["category"], row["is_retryable"]) for pair, row in categories.items()}
-    category, retryable = right_shares(messages, given)  # type: ignore[arg-type]
+    category, retryable = right_shares(messages, given)
     assert category >= 0.93
     assert retryable >= 0.95
 

@@ -1,4 +1,4 @@
-{{ config(**synctrail.incremental_config('run_key')) }}
+{{ config(**synctrail.incremental_config('run_key', keeps_source_rows=true)) }}
 
 {%- set is_incremental_build = synctrail.is_incremental_build() -%}
 {%- set identity = ['source_system', 'sync_id', 'sync_run_id', 'sync_key'] -%}
@@ -10,7 +10,8 @@
     'first_batch_started_at', 'finished_at', 'n_attempts', 'is_mirror_run', 'has_mirror_operations',
     'has_append_operations'
 ] -%}
-{%- set compared = ['org_id', 'has_metadata', 'started_at'] + declared + logged %}
+{%- set compared = ['org_id', 'has_metadata', 'started_at'] + declared + logged -%}
+{%- set declared_columns = ['run_key'] + identity + ['org_id', 'has_metadata'] + declared %}
 
 with attempts as (
 
@@ -36,7 +37,7 @@ keyed_runs as (
 
 declared_runs as (
 
-    select *
+    select {{ declared_columns | join(', ') }}
     from (
         select
             *,
@@ -44,6 +45,16 @@ declared_runs as (
         from keyed_runs
     ) as ranked
     where place = 1
+    {%- if is_incremental_build %}
+
+    union all
+
+    {# Staging holds no row of this run any longer: what its metadata said stays. -#}
+    select {{ synctrail.prefixed('stored', declared_columns) }}
+    from {{ this }} as stored
+    left join keyed_runs on stored.run_key = keyed_runs.run_key
+    where stored.has_metadata and keyed_runs.run_key is null
+    {%- endif %}
 
 ),
 
