@@ -54,6 +54,7 @@
             changelog.row_id,
             changelog.operation_kind,
             changelog.fields,
+            changelog.is_object_payload,
             runs.run_number,
             compared_runs.number_a,
             compared_runs.number_b
@@ -98,7 +99,8 @@
             after_a.log_key as log_key_a,
             after_b.log_key as log_key_b,
             after_a.fields as payload_a,
-            after_b.fields as payload_b
+            after_b.fields as payload_b,
+            after_a.is_object_payload and after_b.is_object_payload as are_objects
         from last_runs
         left join upserts as after_a
             on last_runs.record_key = after_a.record_key and last_runs.last_number_a = after_a.run_number
@@ -114,7 +116,7 @@
             payload_a,
             payload_b
         from records
-        where payload_a <> payload_b
+        where are_objects and payload_a <> payload_b
 
     ),
 

@@ -10,7 +10,7 @@ from dbt_project_runner import Project
 from staging_rows import Attempt, Lake, Run, at
 from warehouses import Warehouse
 
-SELECTION = ("--select", "+field_changes", "+field_change_summary", "+int_run_payloads")
+SELECTION = ("--select", "+field_changes", "+field_change_summary")
 WIDE = {f"field_{number}": number for number in range(400)}
 LONG = "x" * 500_000
 DEEP = "[" * 300 + "]" * 300
@@ -123,7 +123,7 @@ def test_payloads_are_compared_as_json(project: Project, warehouse: Warehouse) -
         change = (row["field_name"], row["change_type"], row["old_value"], row["new_value"])
         actual[row["record_identifier"]].append(change)
     assert actual == {name: changes for name, (_, _, changes) in PAYLOADS.items()}
-    (counted,) = warehouse.query("select sum(n_unparseable_payloads) as n from int_run_payloads")
+    (counted,) = warehouse.query("select sum(n_unparseable_payloads) as n from int_sync_runs")
     assert counted["n"] == 10
 
 

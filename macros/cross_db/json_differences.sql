@@ -3,7 +3,7 @@
     equal values never become rows.
 
     relation, key: where the objects are, and the column that tells a pair from the others
-    left, right: columns with the objects, as text; a pair in which either is no JSON object gives no rows
+    left, right: columns with the objects, as text; whatever json_is_object does not hold for must be left out before
     Result: key, field_name, left_json, right_json: compact JSON text, objects with their keys sorted, strings
     without needless escapes; an SQL null where the object has no such key. Of a key that occurs twice, the last
     one counts. Numbers of one value may still be written in two ways (see json_comparable).
@@ -23,31 +23,18 @@
 {% macro duckdb__json_differences(relation, key, left, right) %}
     with objects as (
 
+        {# Read as a variant, an object keeps the last of equal keys. -#}
         select
             {{ key }},
-            {%- for side, payload in [('left', left), ('right', right)] %}
-            case when {{ synctrail.json_is_object(payload) }} then {{ payload }} end as {{ side }}_object
-            {%- if not loop.last %},{% endif %}
-            {%- endfor %}
-        from {{ relation }}
-
-    ),
-
-    {# Read as a variant, an object keeps the last of equal keys. -#}
-    objects_of_unique_keys as (
-
-        select
-            {{ key }},
-            {%- for object in ['left_object', 'right_object'] %}
+            {%- for side, object in [('left', left), ('right', right)] %}
             case
                 when len(json_keys({{ object }})) = len(list_distinct(json_keys({{ object }})))
                     then {{ object }}
                 else cast(cast(cast({{ object }} as json) as variant) as json)
-            end as {{ object }}
+            end as {{ side }}_object
             {%- if not loop.last %},{% endif %}
             {%- endfor %}
-        from objects
-        where left_object is not null and right_object is not null
+        from {{ relation }}
 
     ),
 
@@ -56,45 +43,41 @@
         select
             {{ key }},
             {%- for side in ['left', 'right'] %}
-            list_transform(
-                list_zip(json_keys({{ side }}_object), json_extract({{ side }}_object, '$.*')),
-                lambda member: json_quote(member[1]) || ':' || member[2]
-            ) as {{ side }}_members
+            json_keys({{ side }}_object) as {{ side }}_names,
+            cast(json_extract({{ side }}_object, '$.*') as varchar []) as {{ side }}_values
             {%- if not loop.last %},{% endif %}
             {%- endfor %}
-        from objects_of_unique_keys
+        from objects
 
     ),
 
-    reduced as (
+    differences as (
 
         select
             {{ key }},
-            {%- for side, other in [('left', 'right'), ('right', 'left')] %}
-            '{' || array_to_string(
-                list_filter({{ side }}_members, lambda member: not list_contains({{ other }}_members, member)),
-                ','
-            ) || '}' as {{ side }}_object
-            {%- if not loop.last %},{% endif %}
-            {%- endfor %}
+            left_names,
+            left_values,
+            right_names,
+            right_values,
+            unnest(list_filter(
+                list_distinct(list_concat(left_names, right_names)),
+                lambda name: left_values[list_position(left_names, name)]
+                    is distinct from right_values[list_position(right_names, name)]
+            )) as field_name
         from members
 
     ),
 
     fields as (
 
-        {%- for side in ['left', 'right'] %}
         select
             {{ key }},
-            '{{ side }}' as side,
-            unnest(json_keys({{ side }}_object)) as field_name,
-            cast(unnest(json_extract({{ side }}_object, '$.*')) as varchar) as field_json
-        from reduced
-        where {{ side }}_object <> '{}'
-        {%- if not loop.last %}
-        union all
-        {%- endif %}
-        {%- endfor %}
+            field_name,
+            {%- for side in ['left', 'right'] %}
+            {{ side }}_values[list_position({{ side }}_names, field_name)] as {{ side }}_json
+            {%- if not loop.last %},{% endif %}
+            {%- endfor %}
+        from differences
 
     )
 
@@ -103,15 +86,11 @@
         field_name,
         {%- for side in ['left', 'right'] %}
         {#- Only a nested object has keys to sort. #}
-        max(case
-            when side <> '{{ side }}' then null
-            when contains(field_json, '{') then json_normalize(field_json)
-            else field_json
-        end) as {{ side }}_json
+        case when contains({{ side }}_json, '{') then json_normalize({{ side }}_json) else {{ side }}_json end
+            as {{ side }}_json
         {%- if not loop.last %},{% endif %}
         {%- endfor %}
     from fields
-    group by {{ key }}, field_name
 {% endmacro %}
 
 {#

@@ -2,8 +2,7 @@
     A query: the top-level fields in which two JSON payloads differ (contract R11).
 
     relation, key: where the payloads are, and the column that tells a pair from the others
-    old_payload, new_payload: columns with the payloads, as text; a pair in which either is no JSON object gives no
-    rows
+    old_payload, new_payload: columns with the payloads, as text; JSON objects all (json_is_object)
     Result: key, field_name, change_type (set, cleared, modified), old_json, new_json (as json_differences gives
     them, a JSON null as an SQL null), old_value, new_value (strings without quotes, all else as JSON text)
 #}

@@ -1,18 +1,16 @@
 {{ config(**synctrail.incremental_config('run_key')) }}
 
-{%- set is_incremental_build = synctrail.is_incremental_build() %}
+{%- set is_incremental_build = synctrail.is_incremental_build() -%}
+{%- set last_build_id = synctrail.last_build_id() if is_incremental_build -%}
+{%- set touched_syncs = synctrail.touched_syncs([
+    (ref('int_sync_changelog'), '_build_id > ' ~ last_build_id)
+]) if is_incremental_build %}
 
-with changelog as (
-
-    select * from {{ ref('int_sync_changelog') }}
-
-),
-
-{% if is_incremental_build -%}
+with {% if is_incremental_build -%}
 touched_runs as (
 
-    select distinct run_key from changelog
-    where _build_id > {{ synctrail.last_build_id() }}
+    select distinct run_key from {{ ref('int_sync_changelog') }}
+    where _build_id > {{ last_build_id }}
 
 ),
 
@@ -25,9 +23,10 @@ changes as (
         changelog.status,
         not changelog._is_deleted and not changelog.is_inferred as is_planned,
         not changelog._is_deleted and changelog.is_inferred as is_inferred_removal
-    from changelog
+    from {{ ref('int_sync_changelog') }} as changelog
     {%- if is_incremental_build %}
     inner join touched_runs on changelog.run_key = touched_runs.run_key
+    where {{ synctrail.of_touched_syncs('changelog', touched_syncs) }}
     {%- endif %}
 
 )

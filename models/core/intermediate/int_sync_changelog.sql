@@ -2,9 +2,13 @@
 
 {%- set is_incremental_build = synctrail.is_incremental_build() -%}
 {%- set last_build_id = synctrail.last_build_id() if is_incremental_build -%}
+{%- set touched_syncs = synctrail.touched_syncs([
+    (ref('int_sync_log'), '_build_id > ' ~ last_build_id),
+    (ref('int_run_order'), '_order_build_id > ' ~ last_build_id)
+]) if is_incremental_build -%}
 {%- set columns = [
     'log_key', 'record_key', 'run_key', 'sync_key', 'source_system', 'log_id', 'sync_id', 'sync_run_id', 'row_id',
-    'op_type', 'status', 'failure_reason', 'fields', 'payload_kind', 'split_group', 'operation', 'operation_kind',
+    'op_type', 'status', 'failure_reason', 'fields', 'is_object_payload', 'payload_kind', 'split_group', 'operation', 'operation_kind',
     'invalid_reason', 'batch_started_at', '_census_logged_at', 'is_final_attempt', 'is_inferred',
     'was_member'
 ] %}
@@ -42,13 +46,13 @@ touched_records as (
 
     select sync_log.record_key from {{ ref('int_sync_log') }} as sync_log
     inner join reordered_runs on sync_log.run_key = reordered_runs.run_key
-    where sync_log.record_key is not null
+    where sync_log.record_key is not null and {{ synctrail.of_touched_syncs('sync_log', touched_syncs) }}
 
     union distinct
 
     select sync_log.record_key from {{ ref('int_sync_log') }} as sync_log
     inner join reordered_mirror_syncs on sync_log.sync_key = reordered_mirror_syncs.sync_key
-    where sync_log.record_key is not null
+    where sync_log.record_key is not null and {{ synctrail.of_touched_syncs('sync_log', touched_syncs) }}
 
 ),
 
@@ -78,7 +82,12 @@ ordered_attempts as (
     {%- if is_incremental_build %}
     inner join touched_records on sync_log.record_key = touched_records.record_key
     {%- endif %}
-    where not sync_log._is_deleted and sync_log.record_key is not null
+    where
+        not sync_log._is_deleted
+        and sync_log.record_key is not null
+        {%- if is_incremental_build %}
+        and {{ synctrail.of_touched_syncs('sync_log', touched_syncs) }}
+        {%- endif %}
 
 ),
 
@@ -163,6 +172,7 @@ logged_changes as (
             end
         ) as failure_reason,
         sync_log.record_payload as fields,
+        sync_log.is_object_payload,
         sync_log.payload_kind,
         sync_log.split_group,
         sync_log.operation,
@@ -189,6 +199,7 @@ logged_changes as (
     where
         not sync_log._is_deleted
         {%- if is_incremental_build %}
+        and {{ synctrail.of_touched_syncs('sync_log', touched_syncs) }}
         and (
             touched_records.record_key is not null
             or (sync_log.record_key is null and sync_log._build_id > {{ last_build_id }})
@@ -239,6 +250,7 @@ inferred_changes as (
         'succeeded' as status,
         cast(null as {{ dbt.type_string() }}) as failure_reason,
         cast(null as {{ dbt.type_string() }}) as fields,
+        cast(null as {{ dbt.type_boolean() }}) as is_object_payload,
         payload_kind,
         split_group,
         'delete' as operation,
@@ -265,24 +277,34 @@ changes as (
 )
 {%- if is_incremental_build %},
 
+stored_changes as (
+
+    select
+        stored.log_key,
+        stored.op_type,
+        stored.is_final_attempt,
+        stored.was_member
+    from {{ this }} as stored
+    inner join touched_records on stored.record_key = touched_records.record_key
+    where not stored._is_deleted and {{ synctrail.of_touched_syncs('stored', touched_syncs) }}
+
+),
+
 {# By keys alone: the payloads of the rows that stay are not read. -#}
 vanished as (
 
-    select stored.log_key
-    from {{ this }} as stored
-    inner join touched_records on stored.record_key = touched_records.record_key
-    left join changes on stored.log_key = changes.log_key
-    where not stored._is_deleted and changes.log_key is null
+    select stored_changes.log_key
+    from stored_changes
+    left join changes on stored_changes.log_key = changes.log_key
+    where changes.log_key is null
 
     union all
 
-    select stored.log_key
-    from {{ this }} as stored
-    inner join {{ ref('int_sync_log') }} as sync_log on stored.log_key = sync_log.log_key
-    where
-        not stored._is_deleted
-        and stored.record_key is null
-        and sync_log._is_deleted
+    {# A row without identifier is of no record. -#}
+    select sync_log.log_key
+    from {{ ref('int_sync_log') }} as sync_log
+    where sync_log._is_deleted
+        and sync_log.record_key is null
         and sync_log._build_id > {{ last_build_id }}
 
 )
@@ -294,13 +316,12 @@ select
     {{ synctrail.build_id() }} as _build_id
 from changes
 {%- if is_incremental_build %}
-left join {{ this }} as stored on changes.log_key = stored.log_key
+left join stored_changes on changes.log_key = stored_changes.log_key
 where changes.is_touched
-    or stored.log_key is null
-    or stored._is_deleted
-    or stored.op_type <> changes.op_type
-    or stored.is_final_attempt <> changes.is_final_attempt
-    or {{ synctrail.is_distinct('stored.was_member', 'changes.was_member') }}
+    or stored_changes.log_key is null
+    or stored_changes.op_type <> changes.op_type
+    or stored_changes.is_final_attempt <> changes.is_final_attempt
+    or {{ synctrail.is_distinct('stored_changes.was_member', 'changes.was_member') }}
 
 union all
 
@@ -310,4 +331,5 @@ select
     {{ synctrail.build_id() }} as _build_id
 from {{ this }} as stored
 inner join vanished on stored.log_key = vanished.log_key
+where not stored._is_deleted
 {%- endif %}

@@ -53,15 +53,23 @@ vanished as (
 
 ),
 
-{# Rows of other files that have the log_id of a new row. -#}
-rivals as (
+{# Rows of other files that have the log_id of a new row: almost none, so that they are looked for by keys alone. -#}
+rival_keys as (
 
-    select stored.*
+    select stored.log_key
     from {{ this }} as stored
     inner join (select distinct source_system, log_id from new_attempts) as arrived
         on stored.source_system = arrived.source_system and stored.log_id = arrived.log_id
     left join new_files on stored._source_file = new_files._source_file
     where not stored._is_deleted and new_files._source_file is null
+
+),
+
+rivals as (
+
+    select stored.*
+    from {{ this }} as stored
+    inner join rival_keys on stored.log_key = rival_keys.log_key
 
 ),
 
@@ -146,6 +154,7 @@ current_rows as (
 
 select
     {{ columns | join(',\n    ') }},
+    {{ synctrail.json_is_object('record_payload') }} as is_object_payload,
     false as _is_deleted,
     {{ synctrail.build_id() }} as _build_id
 from current_rows
@@ -155,6 +164,7 @@ union all
 
 select
     {{ synctrail.prefixed('outdone', columns) }},
+    cast(null as {{ dbt.type_boolean() }}) as is_object_payload,
     true as _is_deleted,
     {{ synctrail.build_id() }} as _build_id
 from (

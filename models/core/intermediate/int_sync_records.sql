@@ -1,22 +1,20 @@
 {{ config(**synctrail.incremental_config('record_key')) }}
 
 {%- set is_incremental_build = synctrail.is_incremental_build() -%}
+{%- set last_build_id = synctrail.last_build_id() if is_incremental_build -%}
+{%- set touched_syncs = synctrail.touched_syncs([
+    (ref('int_sync_changelog'), '_build_id > ' ~ last_build_id)
+]) if is_incremental_build -%}
 {%- set columns = [
     'sync_key', 'run_key', 'log_key', 'source_system', 'sync_id', 'sync_run_id', 'row_id', 'op_type', 'status',
     'failure_reason', 'fields', 'payload_kind', 'split_group', 'batch_started_at', '_census_logged_at'
 ] %}
 
-with changelog as (
-
-    select * from {{ ref('int_sync_changelog') }}
-
-),
-
-{% if is_incremental_build -%}
+with {% if is_incremental_build -%}
 touched_records as (
 
-    select distinct record_key from changelog
-    where _build_id > {{ synctrail.last_build_id() }} and record_key is not null
+    select distinct record_key from {{ ref('int_sync_changelog') }}
+    where _build_id > {{ last_build_id }} and record_key is not null
 
 ),
 
@@ -34,7 +32,7 @@ settled_attempts as (
                 when changelog.status = 'succeeded' then run_order.run_number * 2
             end
         ) over (partition by changelog.record_key), 0), 2) = 1 as in_destination
-    from changelog
+    from {{ ref('int_sync_changelog') }} as changelog
     inner join {{ ref('int_run_order') }} as run_order on changelog.run_key = run_order.run_key
     {%- if is_incremental_build %}
     inner join touched_records on changelog.record_key = touched_records.record_key
@@ -44,6 +42,9 @@ settled_attempts as (
         and changelog.is_final_attempt
         and changelog.operation_kind <> 'append'
         and changelog.status in ('succeeded', 'rejected', 'aborted')
+        {%- if is_incremental_build %}
+        and {{ synctrail.of_touched_syncs('changelog', touched_syncs) }}
+        {%- endif %}
 
 )
 
@@ -55,9 +56,10 @@ select
     false as _is_deleted,
     {{ synctrail.build_id() }} as _build_id
 from settled_attempts
-inner join changelog on settled_attempts.log_key = changelog.log_key
+inner join {{ ref('int_sync_changelog') }} as changelog on settled_attempts.log_key = changelog.log_key
 where settled_attempts.place_from_last = 1
 {%- if is_incremental_build %}
+    and {{ synctrail.of_touched_syncs('changelog', touched_syncs) }}
 
 union all
 
@@ -71,5 +73,5 @@ select
 from {{ this }} as stored
 inner join touched_records on stored.record_key = touched_records.record_key
 left join settled_attempts on stored.record_key = settled_attempts.record_key
-where settled_attempts.record_key is null
+where settled_attempts.record_key is null and {{ synctrail.of_touched_syncs('stored', touched_syncs) }}
 {%- endif %}

@@ -1,25 +1,23 @@
 {{ config(**synctrail.incremental_config('run_key', keeps_source_rows=true)) }}
 
 {%- set is_incremental_build = synctrail.is_incremental_build() -%}
+{%- set last_build_id = synctrail.last_build_id() if is_incremental_build -%}
+{%- set touched_syncs = synctrail.touched_syncs([
+    (ref('int_sync_log'), '_build_id > ' ~ last_build_id)
+]) if is_incremental_build -%}
 {%- set identity = ['source_system', 'sync_id', 'sync_run_id', 'sync_key'] -%}
 {%- set declared = [
     'workspace_id', 'source_type', 'source_id', 'source_object_id', 'destination_type', 'destination_id',
     'destination_object_id', 'declared_started_at'
 ] -%}
 {%- set logged = [
-    'first_batch_started_at', 'finished_at', 'n_attempts', 'is_mirror_run', 'has_mirror_operations',
+    'first_batch_started_at', 'finished_at', 'n_attempts', 'n_unparseable_payloads', 'is_mirror_run', 'has_mirror_operations',
     'has_append_operations'
 ] -%}
 {%- set compared = ['org_id', 'has_metadata', 'started_at'] + declared + logged -%}
 {%- set declared_columns = ['run_key'] + identity + ['org_id', 'has_metadata'] + declared %}
 
-with attempts as (
-
-    select * from {{ ref('int_sync_log') }}
-
-),
-
-staged_runs as (
+with staged_runs as (
     {{ synctrail.union_sources(
         'runs', ['source_system', 'org_id', 'sync_id', 'sync_run_id', 'has_metadata'] + declared
     ) }}
@@ -61,8 +59,8 @@ declared_runs as (
 {% if is_incremental_build -%}
 touched_runs as (
 
-    select distinct run_key from attempts
-    where _build_id > {{ synctrail.last_build_id() }}
+    select distinct run_key from {{ ref('int_sync_log') }}
+    where _build_id > {{ last_build_id }}
 
 ),
 
@@ -77,15 +75,21 @@ logged_runs as (
         min(attempts.batch_started_at) as first_batch_started_at,
         max(attempts.batch_completed_at) as finished_at,
         cast(count(*) as {{ dbt.type_bigint() }}) as n_attempts,
+        cast(sum(case when not attempts.is_object_payload then 1 else 0 end) as {{ dbt.type_bigint() }})
+            as n_unparseable_payloads,
         max(case when attempts.operation = 'mirror' and attempts.status = 'succeeded' then 1 else 0 end) = 1
             as is_mirror_run,
         max(case when attempts.operation = 'mirror' then 1 else 0 end) = 1 as has_mirror_operations,
         max(case when attempts.operation = 'append' then 1 else 0 end) = 1 as has_append_operations
-    from attempts
+    from {{ ref('int_sync_log') }} as attempts
     {%- if is_incremental_build %}
     inner join touched_runs on attempts.run_key = touched_runs.run_key
     {%- endif %}
-    where not attempts._is_deleted
+    where
+        not attempts._is_deleted
+        {%- if is_incremental_build %}
+        and {{ synctrail.of_touched_syncs('attempts', touched_syncs) }}
+        {%- endif %}
     group by attempts.run_key
     {%- if is_incremental_build %}
 
@@ -114,6 +118,7 @@ current_runs as (
         logged_runs.first_batch_started_at,
         logged_runs.finished_at,
         coalesce(logged_runs.n_attempts, 0) as n_attempts,
+        coalesce(logged_runs.n_unparseable_payloads, 0) as n_unparseable_payloads,
         coalesce(logged_runs.is_mirror_run, false) as is_mirror_run,
         coalesce(logged_runs.has_mirror_operations, false) as has_mirror_operations,
         coalesce(logged_runs.has_append_operations, false) as has_append_operations

@@ -1,6 +1,10 @@
 {{ config(**synctrail.incremental_config('spell_key')) }}
 
 {%- set is_incremental_build = synctrail.is_incremental_build() -%}
+{%- set last_build_id = synctrail.last_build_id() if is_incremental_build -%}
+{%- set touched_syncs = synctrail.touched_syncs([
+    (ref('int_sync_changelog'), '_build_id > ' ~ last_build_id)
+]) if is_incremental_build -%}
 {%- set columns = [
     'spell_key', 'record_key', 'sync_key', 'source_system', 'sync_id', 'record_identifier', 'spell_number',
     'entered_at', 'entered_run_id', 'entered_status', 'entry_observed', 'exited_at', 'exited_run_id',
@@ -22,7 +26,7 @@ with runs as (
 touched_records as (
 
     select distinct record_key from {{ ref('int_sync_changelog') }} as changelog
-    where _build_id > {{ synctrail.last_build_id() }} and record_key is not null
+    where _build_id > {{ last_build_id }} and record_key is not null
 
 ),
 
@@ -50,6 +54,9 @@ settled_attempts as (
         and changelog.is_final_attempt
         and changelog.operation_kind <> 'append'
         and changelog.status in ('succeeded', 'rejected', 'aborted')
+        {%- if is_incremental_build %}
+        and {{ synctrail.of_touched_syncs('changelog', touched_syncs) }}
+        {%- endif %}
 
 ),
 
@@ -149,5 +156,5 @@ select
 from {{ this }} as stored
 inner join touched_records on stored.record_key = touched_records.record_key
 left join identified_spells on stored.spell_key = identified_spells.spell_key
-where identified_spells.spell_key is null and not stored._is_deleted
+where identified_spells.spell_key is null and not stored._is_deleted and {{ synctrail.of_touched_syncs('stored', touched_syncs) }}
 {%- endif %}

@@ -10,26 +10,14 @@
     'log_key', 'record_key', 'run_key', 'sync_key', 'source_system', 'sync_id', 'sync_run_id', 'log_id',
     'record_identifier'
 ] -%}
+{%- set read_columns = identity[:-1] + [
+    'row_id', 'status', 'invalid_reason', 'failure_reason', 'batch_started_at', '_census_logged_at'
+] -%}
 {%- set columns = identity + [
     'status', 'invalid_reason', 'status_message', 'message', 'error_template', 'error_fingerprint',
     'category', 'is_retryable', 'suggested_action', 'occurred_at', 'destination', 'resolved_at', '_rules_fingerprint'
-] %}
-
-with changelog as (
-
-    select * from {{ ref('int_sync_changelog') }}
-
-),
-
-sync_log as (
-
-    select * from {{ ref('int_sync_log') }}
-    where not _is_deleted
-
-),
-
-runs as (
-
+] -%}
+{%- set runs %}
     select
         sync_runs.run_key,
         sync_runs.started_at,
@@ -44,30 +32,43 @@ runs as (
         from {{ ref('sync_runs') }}
     ) as sync_runs
     inner join {{ ref('int_run_order') }} as run_order on sync_runs.run_key = run_order.run_key
+{%- endset -%}
 
-),
-
-{% if is_incremental_build -%}
 {# Stored errors that other rules, or another destination or start of their run, may tell differently. -#}
-outdated_errors as (
-
+{%- set outdated_errors %}
     select
         stored.log_key,
-        stored.record_key
+        stored.record_key,
+        stored.sync_key
     from {{ this }} as stored
-    left join runs on stored.run_key = runs.run_key
-    where not stored._is_deleted
+    left join ({{ runs }}
+    ) as runs on stored.run_key = runs.run_key
+    where
+        not stored._is_deleted
         and (
             stored._rules_fingerprint <> {{ rules_fingerprint }}
             or {{ synctrail.is_distinct('stored.destination', 'runs.destination') }}
             or runs._order_build_id > {{ last_build_id }}
         )
+{%- endset -%}
+{%- set touched_syncs = synctrail.touched_syncs([
+    (ref('int_sync_changelog'), '_build_id > ' ~ last_build_id), ('(' ~ outdated_errors ~ ')', '1 = 1')
+]) if is_incremental_build %}
+
+with runs as (
+    {{ runs }}
+
+),
+
+{% if is_incremental_build -%}
+outdated_errors as (
+    {{ outdated_errors }}
 
 ),
 
 touched_records as (
 
-    select record_key from changelog
+    select record_key from {{ ref('int_sync_changelog') }} as changelog
     where _build_id > {{ last_build_id }} and record_key is not null
 
     union distinct
@@ -77,19 +78,47 @@ touched_records as (
 
 ),
 
-{# An attempt without identifier is of no record. -#}
+{# Of no record, as they have no identifier. -#}
 touched_attempts as (
 
-    select log_key from changelog
-    where _build_id > {{ last_build_id }}
+    select log_key from {{ ref('int_sync_changelog') }} as changelog
+    where _build_id > {{ last_build_id }} and record_key is null
 
     union distinct
 
     select log_key from outdated_errors
+    where record_key is null
 
 ),
 
 {% endif -%}
+{# Found by one join where a record is touched, by another where an attempt is: a join with an `or` reads all. -#}
+erroneous_attempts as (
+
+    select {{ synctrail.prefixed('changelog', read_columns) }}
+    from {{ ref('int_sync_changelog') }} as changelog
+    {%- if is_incremental_build %}
+    inner join touched_records on changelog.record_key = touched_records.record_key
+    {%- endif %}
+    where
+        changelog.status in ('rejected', 'invalid')
+        and not changelog._is_deleted
+    {%- if is_incremental_build %}
+        and {{ synctrail.of_touched_syncs('changelog', touched_syncs) }}
+
+    union all
+
+    select {{ synctrail.prefixed('changelog', read_columns) }}
+    from {{ ref('int_sync_changelog') }} as changelog
+    inner join touched_attempts on changelog.log_key = touched_attempts.log_key
+    where
+        changelog.status in ('rejected', 'invalid')
+        and not changelog._is_deleted
+        and {{ synctrail.of_touched_syncs('changelog', touched_syncs) }}
+    {%- endif %}
+
+),
+
 errors as (
 
     select
@@ -102,18 +131,8 @@ errors as (
         coalesce(changelog.batch_started_at, runs.started_at, changelog._census_logged_at) as occurred_at,
         runs.destination,
         runs.run_number
-    from changelog
+    from erroneous_attempts as changelog
     inner join runs on changelog.run_key = runs.run_key
-    {%- if is_incremental_build %}
-    left join touched_records on changelog.record_key = touched_records.record_key
-    left join touched_attempts on changelog.log_key = touched_attempts.log_key
-    {%- endif %}
-    where
-        changelog.status in ('rejected', 'invalid')
-        and not changelog._is_deleted
-        {%- if is_incremental_build %}
-        and (touched_records.record_key is not null or touched_attempts.log_key is not null)
-        {%- endif %}
 
 ),
 
@@ -142,10 +161,15 @@ ordered_attempts as (
                 {%- endfor %}
                 sync_log.log_id
         ) as place
-    from sync_log
+    from {{ ref('int_sync_log') }} as sync_log
     inner join erroneous_records on sync_log.record_key = erroneous_records.record_key
     inner join runs on sync_log.run_key = runs.run_key
-    where sync_log.status in ('succeeded', 'rejected', 'invalid')
+    where
+        not sync_log._is_deleted
+        and sync_log.status in ('succeeded', 'rejected', 'invalid')
+        {%- if is_incremental_build %}
+        and {{ synctrail.of_touched_syncs('sync_log', touched_syncs) }}
+        {%- endif %}
 
 ),
 
@@ -216,11 +240,14 @@ judged_errors as (
         resolutions.resolved_at,
         {{ rules_fingerprint }} as _rules_fingerprint
     from errors
-    inner join sync_log on errors.log_key = sync_log.log_key
+    inner join {{ ref('int_sync_log') }} as sync_log on errors.log_key = sync_log.log_key
     inner join judged_messages
         on errors.judged_message = judged_messages.message
         and coalesce(errors.destination, '') = coalesce(judged_messages.destination, '')
     left join resolutions on errors.log_key = resolutions.log_key
+    {%- if is_incremental_build %}
+    where {{ synctrail.of_touched_syncs('sync_log', touched_syncs) }}
+    {%- endif %}
 
 )
 
@@ -241,7 +268,9 @@ from {{ this }} as stored
 left join touched_records on stored.record_key = touched_records.record_key
 left join touched_attempts on stored.log_key = touched_attempts.log_key
 left join errors on stored.log_key = errors.log_key
-where not stored._is_deleted
+where
+    not stored._is_deleted
+    and {{ synctrail.of_touched_syncs('stored', touched_syncs) }}
     and errors.log_key is null
     and (touched_records.record_key is not null or touched_attempts.log_key is not null)
 {%- endif %}

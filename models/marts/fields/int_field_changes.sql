@@ -1,24 +1,22 @@
 {{ config(**synctrail.incremental_config('field_change_key')) }}
 
 {%- set is_incremental_build = synctrail.is_incremental_build() -%}
+{%- set last_build_id = synctrail.last_build_id() if is_incremental_build -%}
+{%- set touched_syncs = synctrail.touched_syncs([
+    (ref('int_record_updates'), '_build_id > ' ~ last_build_id)
+]) if is_incremental_build -%}
 {%- set columns = [
     'field_change_key', 'log_key', 'record_key', 'run_key', 'sync_key', 'source_system', 'sync_id',
     'sync_run_id', 'previous_run_id', 'record_identifier', 'field_name', 'change_type', 'old_value', 'new_value',
-    'n_fields_changed', 'is_timestamp_noise', 'is_text_noise', 'is_number_noise', 'batch_started_at',
+    'n_fields_changed', 'is_first_field', 'is_timestamp_noise', 'is_text_noise', 'is_number_noise', 'batch_started_at',
     '_census_logged_at'
 ] %}
 
-with changelog as (
-
-    select * from {{ ref('int_sync_changelog') }}
-
-),
-
-updates as (
+with updates as (
 
     select * from {{ ref('int_record_updates') }}
     {%- if is_incremental_build %}
-    where _build_id > {{ synctrail.last_build_id() }}
+    where _build_id > {{ last_build_id }}
     {%- endif %}
 
 ),
@@ -31,9 +29,17 @@ payload_pairs as (
         previous.fields as old_payload,
         latest.fields as new_payload
     from updates
-    inner join changelog as latest on updates.log_key = latest.log_key
-    inner join changelog as previous on updates.previous_log_key = previous.log_key
-    where not updates._is_deleted and previous.fields <> latest.fields
+    inner join {{ ref('int_sync_changelog') }} as latest on updates.log_key = latest.log_key
+    inner join {{ ref('int_sync_changelog') }} as previous on updates.previous_log_key = previous.log_key
+    where
+        not updates._is_deleted
+        and previous.is_object_payload
+        and latest.is_object_payload
+        and previous.fields <> latest.fields
+        {%- if is_incremental_build %}
+        and {{ synctrail.of_touched_syncs('latest', touched_syncs) }}
+        and {{ synctrail.of_touched_syncs('previous', touched_syncs) }}
+        {%- endif %}
 
 ),
 
@@ -45,7 +51,8 @@ counted_fields as (
 
     select
         *,
-        count(*) over (partition by log_key) as n_fields_changed
+        count(*) over (partition by log_key) as n_fields_changed,
+        row_number() over (partition by log_key order by field_name) = 1 as is_first_field
     from changed_fields
 
 ),
@@ -69,6 +76,7 @@ field_changes as (
         counted_fields.old_value,
         counted_fields.new_value,
         cast(counted_fields.n_fields_changed as {{ dbt.type_bigint() }}) as n_fields_changed,
+        counted_fields.is_first_field,
         {{ synctrail.differs_within_a_date('old_value', 'new_value') }} as is_timestamp_noise,
         coalesce({{ synctrail.differs_in_case_or_space('old_value', 'new_value') }}, false) as is_text_noise,
         {{ synctrail.differs_in_precision('old_value', 'new_value', 'old_json', 'new_json') }}
@@ -77,8 +85,12 @@ field_changes as (
         latest._census_logged_at
     from counted_fields
     inner join updates on counted_fields.log_key = updates.log_key
-    inner join changelog as latest on updates.log_key = latest.log_key
-    inner join changelog as previous on updates.previous_log_key = previous.log_key
+    inner join {{ ref('int_sync_changelog') }} as latest on updates.log_key = latest.log_key
+    inner join {{ ref('int_sync_changelog') }} as previous on updates.previous_log_key = previous.log_key
+    {%- if is_incremental_build %}
+    where {{ synctrail.of_touched_syncs('latest', touched_syncs) }}
+        and {{ synctrail.of_touched_syncs('previous', touched_syncs) }}
+    {%- endif %}
 
 )
 
@@ -98,5 +110,8 @@ select
 from {{ this }} as stored
 inner join updates on stored.log_key = updates.log_key
 left join field_changes on stored.field_change_key = field_changes.field_change_key
-where not stored._is_deleted and field_changes.field_change_key is null
+where
+    not stored._is_deleted
+    and field_changes.field_change_key is null
+    and {{ synctrail.of_touched_syncs('stored', touched_syncs) }}
 {%- endif %}

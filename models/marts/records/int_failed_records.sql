@@ -1,6 +1,10 @@
 {{ config(**synctrail.incremental_config('record_key')) }}
 
 {%- set is_incremental_build = synctrail.is_incremental_build() -%}
+{%- set last_build_id = synctrail.last_build_id() if is_incremental_build -%}
+{%- set touched_syncs = synctrail.touched_syncs([
+    (ref('int_sync_changelog'), '_build_id > ' ~ last_build_id)
+]) if is_incremental_build -%}
 {%- set columns = [
     'record_key', 'sync_key', 'log_key', 'source_system', 'sync_id', 'sync_run_id', 'record_identifier', 'op_type',
     'status', 'invalid_reason', 'status_message', 'record_payload', 'first_failed_at', 'n_failed_attempts',
@@ -22,7 +26,7 @@ with runs as (
 touched_records as (
 
     select distinct record_key from {{ ref('int_sync_changelog') }} as changelog
-    where _build_id > {{ synctrail.last_build_id() }} and record_key is not null
+    where _build_id > {{ last_build_id }} and record_key is not null
 
 ),
 
@@ -39,7 +43,12 @@ last_runs as (
     {%- if is_incremental_build %}
     inner join touched_records on changelog.record_key = touched_records.record_key
     {%- endif %}
-    where changelog.is_final_attempt and not changelog._is_deleted
+    where
+        changelog.is_final_attempt
+        and not changelog._is_deleted
+        {%- if is_incremental_build %}
+        and {{ synctrail.of_touched_syncs('changelog', touched_syncs) }}
+        {%- endif %}
     group by changelog.record_key
 
 ),
@@ -73,6 +82,9 @@ attempts_since as (
         changelog.is_final_attempt
         and not changelog._is_deleted
         and runs.run_number >= unsucceeded_records.last_succeeded_run_number
+        {%- if is_incremental_build %}
+        and {{ synctrail.of_touched_syncs('changelog', touched_syncs) }}
+        {%- endif %}
 
 ),
 
@@ -113,7 +125,11 @@ failed_records as (
         series.last_succeeded_at
     from series
     inner join {{ ref('int_sync_log') }} as sync_log on series.log_key = sync_log.log_key
-    where series.status in ('rejected', 'invalid', 'aborted')
+    where
+        series.status in ('rejected', 'invalid', 'aborted')
+        {%- if is_incremental_build %}
+        and {{ synctrail.of_touched_syncs('sync_log', touched_syncs) }}
+        {%- endif %}
 
 )
 
@@ -133,5 +149,5 @@ select
 from {{ this }} as stored
 inner join touched_records on stored.record_key = touched_records.record_key
 left join failed_records on stored.record_key = failed_records.record_key
-where failed_records.record_key is null and not stored._is_deleted
+where failed_records.record_key is null and not stored._is_deleted and {{ synctrail.of_touched_syncs('stored', touched_syncs) }}
 {%- endif %}

@@ -2,6 +2,11 @@
 
 {%- set is_incremental_build = synctrail.is_incremental_build() -%}
 {%- set last_build_id = synctrail.last_build_id() if is_incremental_build -%}
+{%- set touched_syncs = synctrail.touched_syncs([
+    (ref('int_sync_changelog'), '_build_id > ' ~ last_build_id),
+    (ref('int_field_changes'), '_build_id > ' ~ last_build_id),
+    (ref('int_audience_spells'), '_build_id > ' ~ last_build_id)
+]) if is_incremental_build -%}
 {%- set columns = [
     'record_key', 'sync_key', 'source_system', 'sync_id', 'record_identifier', 'first_added_at',
     'first_attempted_at', 'last_attempted_at', 'last_op_type', 'last_status', 'n_attempts', 'n_succeeded',
@@ -52,7 +57,13 @@ attempts as (
     {%- if is_incremental_build %}
     inner join touched_records on changelog.record_key = touched_records.record_key
     {%- endif %}
-    where changelog.record_key is not null and not changelog.is_inferred and not changelog._is_deleted
+    where
+        changelog.record_key is not null
+        and not changelog.is_inferred
+        and not changelog._is_deleted
+        {%- if is_incremental_build %}
+        and {{ synctrail.of_touched_syncs('changelog', touched_syncs) }}
+        {%- endif %}
 
 ),
 
@@ -81,7 +92,11 @@ field_changes_by_record as (
     {%- if is_incremental_build %}
     inner join touched_records on field_changes.record_key = touched_records.record_key
     {%- endif %}
-    where not field_changes._is_deleted
+    where
+        not field_changes._is_deleted
+        {%- if is_incremental_build %}
+        and {{ synctrail.of_touched_syncs('field_changes', touched_syncs) }}
+        {%- endif %}
     group by field_changes.record_key
 
 ),
@@ -96,7 +111,11 @@ spells_by_record as (
     {%- if is_incremental_build %}
     inner join touched_records on spells.record_key = touched_records.record_key
     {%- endif %}
-    where not spells._is_deleted
+    where
+        not spells._is_deleted
+        {%- if is_incremental_build %}
+        and {{ synctrail.of_touched_syncs('spells', touched_syncs) }}
+        {%- endif %}
     group by spells.record_key
 
 ),
@@ -129,7 +148,12 @@ activity as (
         and attempts_by_record.last_run_number = runs.run_number
     left join field_changes_by_record on attempts_by_record.record_key = field_changes_by_record.record_key
     left join spells_by_record on attempts_by_record.record_key = spells_by_record.record_key
-    where last_attempts.is_final_attempt and not last_attempts._is_deleted
+    where
+        last_attempts.is_final_attempt
+        and not last_attempts._is_deleted
+        {%- if is_incremental_build %}
+        and {{ synctrail.of_touched_syncs('last_attempts', touched_syncs) }}
+        {%- endif %}
 
 )
 
@@ -149,5 +173,5 @@ select
 from {{ this }} as stored
 inner join touched_records on stored.record_key = touched_records.record_key
 left join activity on stored.record_key = activity.record_key
-where activity.record_key is null and not stored._is_deleted
+where activity.record_key is null and not stored._is_deleted and {{ synctrail.of_touched_syncs('stored', touched_syncs) }}
 {%- endif %}

@@ -3,18 +3,16 @@
 {%- set run_order = ref('int_run_order') -%}
 {%- set is_incremental_build = synctrail.is_incremental_build() -%}
 {%- set last_build_id = synctrail.last_build_id() if is_incremental_build -%}
+{%- set touched_syncs = synctrail.touched_syncs([
+    (ref('int_sync_changelog'), '_build_id > ' ~ last_build_id),
+    (ref('int_run_order'), '_order_build_id > ' ~ last_build_id)
+]) if is_incremental_build -%}
 {%- set counts = [
     'n_attempts', 'n_succeeded', 'n_rejected', 'n_invalid', 'n_added', 'n_changed', 'n_removed',
     'n_inferred_removals', 'n_members_attempted', 'n_members_gained', 'n_members_lost'
 ] %}
 
-with changelog as (
-
-    select * from {{ ref('int_sync_changelog') }}
-
-),
-
-runs as (
+with runs as (
 
     select * from {{ ref('int_sync_runs') }}
 
@@ -24,7 +22,7 @@ runs as (
 {# A run whose start has changed may have attempts that take their date from it. -#}
 touched_runs as (
 
-    select run_key from changelog
+    select run_key from {{ ref('int_sync_changelog') }} as changelog
     where _build_id > {{ last_build_id }}
 
     union distinct
@@ -52,12 +50,16 @@ changes as (
             when changelog.operation_kind = 'removal' and changelog.was_member then -1
             else 0
         end as membership_change
-    from changelog
+    from {{ ref('int_sync_changelog') }} as changelog
     inner join runs on changelog.run_key = runs.run_key
     {%- if is_incremental_build %}
     inner join touched_runs on changelog.run_key = touched_runs.run_key
     {%- endif %}
-    where not changelog._is_deleted
+    where
+        not changelog._is_deleted
+        {%- if is_incremental_build %}
+        and {{ synctrail.of_touched_syncs('changelog', touched_syncs) }}
+        {%- endif %}
 
 ),
 

@@ -39,7 +39,7 @@ payloads as (
     select
         sync_key,
         sum(n_unparseable_payloads) as n_unparseable_payloads
-    from {{ ref('int_run_payloads') }}
+    from {{ ref('int_sync_runs') }}
     group by sync_key
 
 ),
