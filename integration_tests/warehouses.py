@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import io
+import subprocess
+import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -9,16 +12,22 @@ from typing import Any, Protocol
 
 import duckdb
 import pyarrow as pa
+from dbt.adapters.duckdb.connections import DuckDBConnectionManager
 from pyspark.sql import SparkSession
+from rich.console import Console
 from staging_rows import TABLES
 
 from synctrail.jars import delta_jars
+from synctrail.load import load
+from synctrail.progress import Reporter
+from synctrail.warehouses.spark import SparkWarehouse
 
 STAGING_SCHEMA = "census_lake"
 MODEL_SCHEMA = "synctrail"
 
+PROJECT = Path(__file__).parent
 # The Delta jars that set-up brings into the checkout.
-JARS = Path(__file__).parents[1] / ".cache" / "jars"
+JARS = PROJECT.parent / ".cache" / "jars"
 
 _ARROW_TYPES = {
     "string": pa.string(),
@@ -35,6 +44,9 @@ class Warehouse(Protocol):
 
     def write_staging(self, tables: dict[str, list[dict[str, object]]]) -> None:
         """Make the staging tables hold exactly these rows."""
+
+    def load(self, lake: Path) -> None:
+        """Load what is new in a lake."""
 
     def query(self, sql: str) -> list[dict[str, Any]]:
         """Return the rows of a query; timestamps are aware, in UTC."""
@@ -77,6 +89,14 @@ class DuckDB:
                     f"create or replace table {STAGING_SCHEMA}.{name} as select {columns} from staged"
                 )
                 connection.unregister("staged")
+
+    def load(self, lake: Path) -> None:
+        """Load what is new in a lake, by the command; dbt in this process must leave the file to it."""
+        DuckDBConnectionManager.close_all_connections()  # type: ignore[no-untyped-call]
+        command: list[str | Path] = [Path(sys.executable).parent / "synctrail", "load", lake]
+        command += ["--project-dir", PROJECT, "--profiles-dir", PROJECT, "--target", self.target]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
 
     def query(self, sql: str) -> list[dict[str, Any]]:
         """Return the rows of a query; timestamps are aware, in UTC."""
@@ -132,6 +152,11 @@ class Spark:
         for name, rows in tables.items():
             frame = self.session.createDataFrame(staging_table(name, rows))
             frame.coalesce(1).write.format("delta").mode("overwrite").saveAsTable(f"{STAGING_SCHEMA}.{name}")
+
+    def load(self, lake: Path) -> None:
+        """Load what is new in a lake, in the session that dbt uses too."""
+        reporter = Reporter(Console(file=io.StringIO()))
+        load(self.session, SparkWarehouse(STAGING_SCHEMA, {}), str(lake), reporter)
 
     def query(self, sql: str) -> list[dict[str, Any]]:
         """Return the rows of a query; timestamps are aware, in UTC."""
