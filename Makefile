@@ -10,8 +10,6 @@ BASE_PYTHON ?= $(shell for name in python3 python3.11 python3.12 python3.13; do 
   $$name -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$name && break; done)
 WAREHOUSE ?= duckdb
 UV_VERSION := 0.13.8
-# What differs between engines. The rest of the tests is about rules, which are the same SQL.
-SPARK_TESTS := test_history test_fields
 
 BIN := .venv/bin
 PYTHON := $(BIN)/python
@@ -21,6 +19,8 @@ export PYSPARK_PYTHON := $(CURDIR)/$(PYTHON)
 export DBT_SEND_ANONYMOUS_USAGE_STATS := false
 export UV_CACHE_DIR := $(CURDIR)/.cache/uv
 export UV_LINK_MODE := copy
+export TMPDIR := $(CURDIR)/.cache/tmp
+export SPARK_SUBMIT_OPTS := -Djava.io.tmpdir=$(TMPDIR)
 
 .PHONY: help
 help:  ## List the targets
@@ -30,8 +30,10 @@ help:  ## List the targets
 demo: .cache/demo.ready  ## Sample lake, load, dbt build, findings (WAREHOUSE=duckdb or spark)
 	$(PYTHON) demo/demo.py --warehouse $(WAREHOUSE)
 
+# Two at a time: Spark waits as much as it works.
 .PHONY: test
-test: lint test-ingest test-package test-demo  ## Everything that must pass: lint, the loader, the package, the demo
+test: .cache/dev.ready .cache/bouncer.ready .cache/deps.ready  ## Everything that must pass: lint, the loader, the package, the demo
+	$(MAKE) --no-print-directory --jobs=2 --output-sync=target test-ingest test-spark test-package test-demo lint
 
 .PHONY: lint
 lint: .cache/dev.ready .cache/bouncer.ready  ## ruff, mypy, sqlfluff, dbt's deprecations, dbt-bouncer
@@ -46,13 +48,12 @@ test-ingest: .cache/dev.ready  ## The loader's tests
 	$(PYTHON) -m pytest ingest/tests
 
 .PHONY: test-package
-test-package: .cache/dev.ready  ## The dbt package on DuckDB
-	$(MAKE) --no-print-directory .cache/deps.ready
+test-package: .cache/dev.ready .cache/deps.ready  ## The dbt package on DuckDB
 	$(PYTHON) -m pytest integration_tests/tests --warehouse duckdb
 
 .PHONY: test-spark
-test-spark: .cache/dev.ready .cache/deps.ready  ## The same rules on Spark with Delta, which takes long
-	$(PYTHON) -m pytest $(SPARK_TESTS:%=integration_tests/tests/%.py) --warehouse spark
+test-spark: .cache/dev.ready .cache/deps.ready  ## The dbt package on Spark with Delta: what engines may tell differently
+	$(PYTHON) -m pytest integration_tests/tests --warehouse spark -m spark
 
 .PHONY: test-demo
 test-demo: .cache/demo.ready  ## The demo on both warehouses
@@ -82,7 +83,7 @@ clean:  ## Remove all that set-up, tests and the demo made
 .cache/uv.ready:
 	@[ -n "$(BASE_PYTHON)" ] || { \
 	  echo "Python 3.11 or later is needed; none is on the PATH. Name one with BASE_PYTHON=..." >&2; exit 1; }
-	mkdir -p .cache
+	mkdir -p .cache $(TMPDIR)
 	$(BASE_PYTHON) -m venv .venv
 	$(PYTHON) -m pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
 	touch $@

@@ -24,6 +24,7 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
+@pytest.mark.spark
 def test_three_loads_in_any_order_equal_one_load_and_a_full_build(
     project: Project, warehouse: Warehouse, sample: Path, tmp_path: Path
 ) -> None:

@@ -57,6 +57,7 @@ def attempt(run_id: str, user: str, **given: Any) -> Attempt:
     )
 
 
+@pytest.mark.spark
 def test_queries_on_the_models(project: Project, warehouse: Warehouse) -> None:
     warehouse.write_staging(two_runs_of_a_segment().tables())
     project.run(

@@ -140,6 +140,9 @@ def main() -> None:
         _fail(str(error), error.exit_code)
     except KeyboardInterrupt:
         _fail("interrupted; nothing of this load was kept", EXIT_INTERRUPTED)
+    except PermissionError as error:
+        denied = error.filename or error
+        _fail(f"no permission for {denied}; give it to the user who runs this (--debug shows more)", 1)
     except Exception as error:  # noqa: BLE001 - the last resort: whatever it is, a user gets one line
         _fail(f"{type(error).__name__}: {first_line(error)} (--debug shows more)", 1)
 

@@ -6,6 +6,7 @@ Nothing here opens a file of the lake or writes below its root.
 from __future__ import annotations
 
 import datetime as dt
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,6 +35,12 @@ _NO_FILES = (
     f"there are no files in {{lake}}: neither {RECORDS_PREFIX}/ nor {METADATA_PREFIX}/ holds any;"
     " give the root of a Census Sync Tracking lake, the folder above those two"
 )
+_MAY_NOT_LIST = (
+    "no permission to list {folder}; give the user who runs the load the right to read and to enter it,"
+    " and to enter each folder above it"
+)
+# The prefix, an org, a sync: what lies below is the folder of a run.
+_LEVELS_ABOVE_RUNS = 3
 _HIDDEN = re.compile(r"(?:^|/)[_.]")
 _BATCH_NUMBER = re.compile(r"(?P<type>.+)\.(?P<number>[0-9]{1,9})", re.DOTALL)
 # The longer name first: both begin with "destination".
@@ -115,14 +122,20 @@ def lake_root(lake: str) -> str:
     """Spell a lake's root as Hadoop reads it: a path without a scheme is a local one.
 
     Raises:
-        LakeError: a local path that is no directory.
+        LakeError: a local path that is no directory, or one that may not be listed.
 
     """
     scheme = _SCHEME.match(lake)
     if scheme is None or scheme.group().lower() == "file:":
         path = Path(re.sub(r"^/+", "/", _SCHEME_AND_AUTHORITY.sub("", lake)) if scheme else lake).absolute()
-        if not path.is_dir():
+        try:
+            is_folder = path.is_dir()
+        except PermissionError as error:
+            raise LakeError(_MAY_NOT_LIST.format(folder=path)) from error
+        if not is_folder:
             raise LakeError(f"there is no lake at {path}: no such directory; check the path")
+        if not _may_list(path):
+            raise LakeError(_MAY_NOT_LIST.format(folder=path))
         return "file:" + re.sub(r"/+", "/", str(path.resolve())).rstrip("/")
     head = _SCHEME_AND_AUTHORITY.match(lake)
     authority = head.group() if head else ""
@@ -137,6 +150,8 @@ def list_lake(spark: SparkSession, lake: str) -> Listing:
 
     """
     root = lake_root(lake)
+    if root.startswith("file:"):
+        _check_folders(Path(root.removeprefix("file:")))
     source = _source(spark, root)
     if source is None:
         raise LakeError(_NO_FILES.format(lake=lake))
@@ -149,6 +164,29 @@ def list_lake(spark: SparkSession, lake: str) -> Listing:
     prefix = _listed_root(root, listed.column("path")[0].as_py())
     paths = pc.utf8_slice_codeunits(listed.column("path"), start=len(prefix))
     return Listing(root, prefix, listed.set_column(0, "path", paths), source)
+
+
+def _check_folders(root: Path) -> None:
+    """Refuse a local lake with a folder that may not be listed; the folders of runs are not looked into.
+
+    Hadoop says so only of a folder that may not be read. Of one that may be read but not entered it knows
+    names without files, and passes over them in silence.
+    """
+    folders = [root / prefix for prefix in (RECORDS_PREFIX, METADATA_PREFIX)]
+    while folders:
+        folder = folders.pop()
+        if not folder.exists():
+            continue
+        if not _may_list(folder):
+            raise LakeError(_MAY_NOT_LIST.format(folder=folder))
+        below = folder.relative_to(root).parts
+        if below[0] == METADATA_PREFIX or len(below) <= _LEVELS_ABOVE_RUNS:
+            with os.scandir(folder) as entries:
+                folders += [Path(entry) for entry in entries if entry.is_dir() and entry.name[0] not in "_."]
+
+
+def _may_list(folder: Path) -> bool:
+    return os.access(folder, os.R_OK | os.X_OK)
 
 
 def _empty_files(spark: SparkSession, source: DataFrame, listed: pa.Table) -> pa.Table:

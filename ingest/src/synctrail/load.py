@@ -96,13 +96,14 @@ def _unopened(
 ) -> dict[str, Outcome]:
     """Return an outcome for files that Spark passed over though they are still there.
 
-    Hadoop says "not found" of a local file that may not be opened, too.
+    Hadoop says "not found" of a local file that may not be opened, too. A right that is given later leaves
+    the file's time as it was, by which the next load knows the file: hence the advice to touch it.
     """
     missing = {file.path: file for file in files if file.path not in outcomes}
     if not missing:
         return {}
     still_there = set(list_lake(spark, lake).files.column("path").to_pylist())
-    detail = "the file is listed, but cannot be opened; check its permissions"
+    detail = "the file is listed, but cannot be opened; make it readable and touch it, then load again"
     return {
         path: Outcome(path, contract.QUARANTINED, file.told.kind, contract.UNREADABLE, detail)
         for path, file in missing.items()

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from synctrail.errors import BusyError
+from synctrail.errors import BusyError, WarehouseError
 
 _POLL_SECONDS = 0.2
 
@@ -23,6 +23,7 @@ def exclusive_lock(path: Path, *, wait_seconds: float) -> Iterator[None]:
 
     Raises:
         BusyError: another process still holds it after ``wait_seconds``; the message names that process.
+        WarehouseError: the file cannot be written.
 
     """
     deadline = time.monotonic() + wait_seconds
@@ -41,8 +42,17 @@ def exclusive_lock(path: Path, *, wait_seconds: float) -> Iterator[None]:
 
 def _try_lock(path: Path) -> IO[str] | None:
     """Return the lock file opened and locked, or None if another process has it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    file = path.open("a+", encoding="utf-8")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = path.open("a+", encoding="utf-8")
+    except FileNotFoundError:
+        # The holder has removed the folder in between, as it does when it ends.
+        return None
+    except OSError as error:
+        raise WarehouseError(
+            f"cannot write {error.filename}: {error.strerror}; give the user who runs the load the right to"
+            " write there, or correct the target in profiles.yml"
+        ) from error
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         # The holder removes the file when it ends: what was locked may be a file without a name by now.

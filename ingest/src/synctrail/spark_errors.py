@@ -35,7 +35,10 @@ def translate(error: Exception, lake: str) -> SynctrailError:
             " end the other load or dbt run, then load again"
         )
     if any(sign in text for sign in _DENIED):
-        return LakeError(f"no permission to read {lake} or to write the staging tables: {explain(error)}")
+        return LakeError(
+            f"no permission to read {lake} or to write the staging tables: {explain(error)};"
+            " give the account that runs the load both, then load again"
+        )
     if any(sign in text for sign in _NO_FILE_SYSTEM):
         return LakeError(
             f"Spark has no file system for {lake} ({explain(error)}); add its jars with spark.jars.packages"

@@ -7,6 +7,7 @@ A load is staged as Parquet beside the database and committed in one transaction
 
 from __future__ import annotations
 
+import os
 import shutil
 import time
 from collections.abc import Callable, Iterator
@@ -29,6 +30,9 @@ from synctrail.warehouses.views import fact_view, runs_view
 _RESULT = TypeVar("_RESULT")
 _RETRY_SECONDS = 0.5
 _COMMIT_MEMORY = "1GB"
+_READ_AND_WRITE = os.R_OK | os.W_OK
+# DuckDB's own words; "lock" alone may well stand in the path.
+_BUSY = "could not set lock"
 
 _TYPES = {
     pa.string(): "varchar",
@@ -69,11 +73,7 @@ class DuckDbWarehouse:
     @contextmanager
     def lock(self, wait_seconds: float) -> Iterator[None]:
         """Keep other loads into this database out; staged files of killed loads are removed."""
-        if not self._database.parent.is_dir():
-            raise WarehouseError(
-                f"the folder of the DuckDB database {self._database} does not exist;"
-                " make it, or correct path in profiles.yml"
-            )
+        self._check_place()
         try:
             with exclusive_lock(self._work / "lock", wait_seconds=wait_seconds):
                 self._remove_staged()
@@ -85,6 +85,26 @@ class DuckDbWarehouse:
             # Not empty where another load has its lock file there by now: then the folder stays.
             with suppress(OSError):
                 self._work.rmdir()
+
+    def _check_place(self) -> None:
+        """Refuse a place that cannot be written before anything is read for it."""
+        folder = self._database.parent
+        try:
+            if not folder.is_dir():
+                raise WarehouseError(
+                    f"the folder of the DuckDB database {self._database} does not exist;"
+                    " make it, or correct path in profiles.yml"
+                )
+            denied = None if os.access(folder, os.R_OK | os.W_OK | os.X_OK) else folder
+            if denied is None and self._database.exists() and not os.access(self._database, _READ_AND_WRITE):
+                denied = self._database
+        except PermissionError:
+            denied = folder
+        if denied is not None:
+            raise WarehouseError(
+                f"no permission to write {denied}; give the user who runs the load the right to read and"
+                " write it, or correct path in profiles.yml"
+            )
 
     def ledger(self) -> pa.Table:
         """Return what planning needs of ``load_files``; empty if there is no such table yet."""
@@ -221,7 +241,7 @@ class DuckDbWarehouse:
                 connection = duckdb.connect(self._database, read_only=read_only)
                 break
             except duckdb.IOException as error:
-                if "lock" not in str(error).lower():
+                if _BUSY not in str(error).lower():
                     raise WarehouseError(f"DuckDB cannot open {self._database}: {_line(error)}") from error
                 if time.monotonic() >= deadline:
                     raise BusyError(
