@@ -17,7 +17,7 @@ from synctrail import __version__
 from synctrail.columns import first_line
 from synctrail.dbt_target import read_target
 from synctrail.errors import SynctrailError, UsageError
-from synctrail.lake import lake_root
+from synctrail.lake import checked_root
 from synctrail.load import LoadResult
 from synctrail.load import load as run_load
 from synctrail.progress import Reporter
@@ -85,8 +85,9 @@ def load(  # noqa: PLR0917 - typer reads the options off it
     quarantined; 2 wrong usage; 1 failed, and nothing of the load was kept.
     """
     warehouse = _warehouse(project_dir, profiles_dir, profile, target, schema)
-    # Spark takes seconds to start: a wrong path is told before.
-    lake_root(lake)
+    # Spark takes seconds to start: a wrong path, or a right that is missing, is told before.
+    warehouse.check()
+    checked_root(lake)
     spark = _session(warehouse, conf, debug=debug)
     reporter = Reporter(_errors)
     try:

@@ -122,7 +122,7 @@ def lake_root(lake: str) -> str:
     """Spell a lake's root as Hadoop reads it: a path without a scheme is a local one.
 
     Raises:
-        LakeError: a local path that is no directory, or one that may not be listed.
+        LakeError: a local path that is no directory.
 
     """
     scheme = _SCHEME.match(lake)
@@ -134,12 +134,23 @@ def lake_root(lake: str) -> str:
             raise LakeError(_MAY_NOT_LIST.format(folder=path)) from error
         if not is_folder:
             raise LakeError(f"there is no lake at {path}: no such directory; check the path")
-        if not _may_list(path):
-            raise LakeError(_MAY_NOT_LIST.format(folder=path))
         return "file:" + re.sub(r"/+", "/", str(path.resolve())).rstrip("/")
     head = _SCHEME_AND_AUTHORITY.match(lake)
     authority = head.group() if head else ""
     return authority + re.sub(r"/+", "/", lake[len(authority) :]).rstrip("/")
+
+
+def checked_root(lake: str) -> str:
+    """Return a lake's root; of a local one, make sure that each of its folders may be listed.
+
+    Raises:
+        LakeError: a local path that is no directory, or a folder that may not be listed.
+
+    """
+    root = lake_root(lake)
+    if root.startswith("file:"):
+        _check_folders(Path(root.removeprefix("file:") or "/"))
+    return root
 
 
 def list_lake(spark: SparkSession, lake: str) -> Listing:
@@ -149,9 +160,7 @@ def list_lake(spark: SparkSession, lake: str) -> Listing:
         LakeError: there is no lake at that root, it may not be listed, or it has no file at all.
 
     """
-    root = lake_root(lake)
-    if root.startswith("file:"):
-        _check_folders(Path(root.removeprefix("file:")))
+    root = checked_root(lake)
     source = _source(spark, root)
     if source is None:
         raise LakeError(_NO_FILES.format(lake=lake))
@@ -172,6 +181,8 @@ def _check_folders(root: Path) -> None:
     Hadoop says so only of a folder that may not be read. Of one that may be read but not entered it knows
     names without files, and passes over them in silence.
     """
+    if not _may_list(root):
+        raise LakeError(_MAY_NOT_LIST.format(folder=root))
     folders = [root / prefix for prefix in (RECORDS_PREFIX, METADATA_PREFIX)]
     while folders:
         folder = folders.pop()

@@ -31,6 +31,8 @@ class Reporter:
 
     def __init__(self, console: Console) -> None:
         self._console = console
+        # FORCE_COLOR asks for colours, not for a bar in a log; a dumb terminal cannot redraw a line.
+        self._draws = console.is_terminal and not console.is_dumb_terminal and console.file.isatty()
 
     def say(self, message: str) -> None:
         """Tell one line, as it is and unbroken."""
@@ -39,7 +41,7 @@ class Reporter:
     @contextmanager
     def working(self, label: str) -> Iterator[None]:
         """Tell what goes on in the block; on a terminal, with a bar of Spark's tasks."""
-        if not self._console.is_terminal:
+        if not self._draws:
             self.say(label)
             yield
             return

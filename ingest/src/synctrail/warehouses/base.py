@@ -95,6 +95,10 @@ class Warehouse(Protocol):
         """Whether the Spark session has to be started with Hive's catalog."""
         ...
 
+    def check(self) -> None:
+        """Refuse a destination that no load can go to, as far as that is known without a session."""
+        ...
+
     def lock(self, wait_seconds: float) -> AbstractContextManager[None]:
         """Keep other loads out for the time of the block, and clear away what dead ones left behind."""
         ...

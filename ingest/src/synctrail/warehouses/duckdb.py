@@ -73,7 +73,7 @@ class DuckDbWarehouse:
     @contextmanager
     def lock(self, wait_seconds: float) -> Iterator[None]:
         """Keep other loads into this database out; staged files of killed loads are removed."""
-        self._check_place()
+        self.check()
         try:
             with exclusive_lock(self._work / "lock", wait_seconds=wait_seconds):
                 self._remove_staged()
@@ -86,8 +86,8 @@ class DuckDbWarehouse:
             with suppress(OSError):
                 self._work.rmdir()
 
-    def _check_place(self) -> None:
-        """Refuse a place that cannot be written before anything is read for it."""
+    def check(self) -> None:
+        """Refuse a folder that is not there, and what may not be written."""
         folder = self._database.parent
         try:
             if not folder.is_dir():

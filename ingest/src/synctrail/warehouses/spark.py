@@ -79,6 +79,9 @@ class SparkWarehouse:
         """Return the target's ``server_side_parameters``."""
         return dict(self._settings)
 
+    def check(self) -> None:
+        """Refuse nothing: the session knows where its catalog is."""
+
     @contextmanager
     def lock(self, wait_seconds: float) -> Iterator[None]:
         """Keep other loads of this machine out, where the warehouse is on its disk.
