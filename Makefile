@@ -48,12 +48,13 @@ test-ingest: .cache/dev.ready  ## The loader's tests
 	$(PYTHON) -m pytest ingest/tests
 
 .PHONY: test-package
-test-package: .cache/dev.ready .cache/deps.ready  ## The dbt package on DuckDB
+test-package: .cache/dev.ready .cache/deps.ready  ## The dbt package on DuckDB, and on Postgres what engines may tell differently
 	$(PYTHON) -m pytest integration_tests/tests --warehouse duckdb
+	$(PYTHON) -m pytest integration_tests/tests --warehouse postgres -m every_warehouse
 
 .PHONY: test-spark
 test-spark: .cache/dev.ready .cache/deps.ready  ## The dbt package on Spark with Delta: what engines may tell differently
-	$(PYTHON) -m pytest integration_tests/tests --warehouse spark -m spark
+	$(PYTHON) -m pytest integration_tests/tests --warehouse spark -m every_warehouse
 
 .PHONY: test-demo
 test-demo: .cache/demo.ready  ## The demo on both warehouses

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -11,8 +12,11 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import duckdb
+import psycopg2
+import psycopg2.extras
 import pyarrow as pa
 from dbt.adapters.duckdb.connections import DuckDBConnectionManager
+from postgres_server import PostgresServer
 from pyspark.sql import SparkSession
 from rich.console import Console
 from staging_rows import TABLES
@@ -174,4 +178,57 @@ class Spark:
         self.session.stop()
 
 
-WAREHOUSES: dict[str, Callable[[Path], Warehouse]] = {"duckdb": DuckDB, "spark": Spark}
+class Postgres:
+    """A database of a server of its own."""
+
+    target = "postgres"
+
+    def __init__(self, folder: Path) -> None:
+        self._server = PostgresServer()
+        os.environ["SYNCTRAIL_TEST_POSTGRES_PORT"] = str(self._server.port)
+        self._connection = psycopg2.connect(
+            host="127.0.0.1", port=self._server.port, user="postgres", dbname="postgres"
+        )
+        self._connection.autocommit = True
+
+    def write_staging(self, tables: dict[str, list[dict[str, object]]]) -> None:
+        """Make the staging tables hold exactly these rows."""
+        with self._connection.cursor() as cursor:
+            cursor.execute(f"create schema if not exists {STAGING_SCHEMA}")
+            for name, rows in tables.items():
+                types = {
+                    column: {"string": "text", "timestamp": "timestamptz"}.get(kind, kind)
+                    for column, kind in TABLES[name].items()
+                }
+                definition = ", ".join(f"{column} {kind}" for column, kind in types.items())
+                cursor.execute(f"create table if not exists {STAGING_SCHEMA}.{name} ({definition})")
+                cursor.execute(f"truncate {STAGING_SCHEMA}.{name}")
+                values = [tuple(row.get(column) for column in types) for row in rows]
+                insert = f"insert into {STAGING_SCHEMA}.{name} ({', '.join(types)}) values %s"
+                psycopg2.extras.execute_values(cursor, insert, values)
+
+    def load(self, lake: Path) -> None:
+        """Not to be had yet: the loader has no Postgres."""
+        raise NotImplementedError
+
+    def query(self, sql: str) -> list[dict[str, Any]]:
+        """Return the rows of a query; timestamps are aware, in UTC."""
+        with self._connection.cursor(cursor_factory=psycopg2.extras.RealDictCursor) as cursor:
+            cursor.execute(f"set search_path = {MODEL_SCHEMA}")
+            cursor.execute(sql)
+            rows = cursor.fetchall() if cursor.description else []
+        return [{name: _aware(value) for name, value in row.items()} for row in rows]
+
+    def reset(self) -> None:
+        """Drop every table and view."""
+        with self._connection.cursor() as cursor:
+            for schema in (STAGING_SCHEMA, MODEL_SCHEMA):
+                cursor.execute(f"drop schema if exists {schema} cascade")
+
+    def close(self) -> None:
+        """Stop the server."""
+        self._connection.close()
+        self._server.stop()
+
+
+WAREHOUSES: dict[str, Callable[[Path], Warehouse]] = {"duckdb": DuckDB, "postgres": Postgres, "spark": Spark}

@@ -111,7 +111,7 @@ def build(project: Project, warehouse: Warehouse, attempts: list[Attempt], *sele
     return lake
 
 
-@pytest.mark.spark
+@pytest.mark.every_warehouse
 def test_payloads_are_compared_as_json(project: Project, warehouse: Warehouse) -> None:
     attempts = [
         upsert(run, name, payload)

@@ -46,7 +46,7 @@ TEMPLATES = {
 }
 
 
-@pytest.mark.spark
+@pytest.mark.every_warehouse
 @pytest.mark.parametrize("seed", range(5))
 def test_every_load_leaves_every_model_as_the_rules_say(
     project: Project, warehouse: Warehouse, seed: int

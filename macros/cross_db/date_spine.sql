@@ -20,6 +20,16 @@
     from {{ relation }}
 {% endmacro %}
 
+{% macro postgres__date_spine(relation, columns, first_date, last_date) %}
+    select
+        {{ columns | join(',\n        ') }},
+        cast(days.day as date) as spine_date
+    from {{ relation }}
+    cross join lateral generate_series(
+        cast({{ first_date }} as timestamp), cast({{ last_date }} as timestamp), interval '1 day'
+    ) as days (day)
+{% endmacro %}
+
 {% macro spark__date_spine(relation, columns, first_date, last_date) %}
     select
         {{ columns | join(',\n        ') }},

@@ -94,6 +94,70 @@
 {% endmacro %}
 
 {#
+    jsonb keeps the last of equal keys, and sorts its keys by length first: postgres_json_text sorts them as the other
+    engines do.
+    https://www.postgresql.org/docs/current/datatype-json.html
+#}
+{% macro postgres__json_differences(relation, key, left, right) %}
+    with members as (
+
+        {%- for side, payload in [('left', left), ('right', right)] %}
+        select
+            pairs.{{ key }},
+            '{{ side }}' as side,
+            member.key as field_name,
+            member.value as field_json
+        from {{ relation }} as pairs
+        cross join lateral jsonb_each(cast(pairs.{{ payload }} as jsonb)) as member
+        {%- if not loop.last %}
+        union all
+        {%- endif %}
+        {%- endfor %}
+
+    ),
+
+    fields as (
+
+        select
+            {{ key }},
+            field_name,
+            {#- There is no max() of jsonb; a key is there once a side. #}
+            (array_agg(field_json) filter (where side = 'left'))[1] as left_jsonb,
+            (array_agg(field_json) filter (where side = 'right'))[1] as right_jsonb
+        from members
+        group by {{ key }}, field_name
+
+    )
+
+    select
+        {{ key }},
+        field_name,
+        {{ synctrail.postgres_json_text('left_jsonb', 4) }} as left_json,
+        {{ synctrail.postgres_json_text('right_jsonb', 4) }} as right_json
+    from fields
+    where left_jsonb is distinct from right_jsonb
+{% endmacro %}
+
+{# A jsonb as compact text, the keys of objects sorted down to so many levels. #}
+{% macro postgres_json_text(json, levels) %}
+    {%- set name = 'level' ~ levels -%}
+    {%- if levels == 0 -%}
+        {{- return(synctrail.regexp_replace(
+            'cast(' ~ json ~ ' as text)', '("(?:[^"\\\\]|\\\\.)*")|([:,]) ', '\\1\\2'
+        )) -}}
+    {%- endif -%}
+    {{- return(
+        "case jsonb_typeof(" ~ json ~ ") when 'object' then (select '{' || coalesce(string_agg(cast(to_json("
+        ~ name ~ '.key) as text) || \':\' || ' ~ synctrail.postgres_json_text(name ~ '.value', levels - 1)
+        ~ ", ',' order by " ~ name ~ ".key collate \"C\"), '') || '}' from jsonb_each(" ~ json ~ ') as ' ~ name
+        ~ ") when 'array' then (select '[' || coalesce(string_agg("
+        ~ synctrail.postgres_json_text(name ~ '.value', levels - 1) ~ ", ',' order by " ~ name
+        ~ ".place), '') || ']' from jsonb_array_elements(" ~ json ~ ') with ordinality as ' ~ name
+        ~ ' (value, place)) else cast(' ~ json ~ ' as text) end'
+    ) -}}
+{% endmacro %}
+
+{#
     A variant sorts its keys and forgets how a number was written; from_json remembers, and is asked about
     the numbers that differ alone. Each member is written as `<length of the key>:<key><JSON text>`:
     array_except hashes texts, but compares structs one with all.

@@ -21,6 +21,17 @@
     ) -}}
 {% endmacro %}
 
+{#
+    What Postgres cannot store (an escaped null character, half of a surrogate pair) is no object either.
+    https://www.postgresql.org/docs/current/functions-info.html#FUNCTIONS-INFO-VALIDITY, from version 16 on
+#}
+{% macro postgres__json_is_object(text) %}
+    {{- return(
+        '(pg_input_is_valid(' ~ text ~ ", 'jsonb') and left(ltrim(" ~ text
+        ~ ", ' ' || chr(9) || chr(10) || chr(13)), 1) = '{')"
+    ) -}}
+{% endmacro %}
+
 {% macro spark__json_is_object(text) %}
     {{- return(
         '(case when ' ~ text ~ ' is not null then ' ~ synctrail.spark_json_object(text) ~ ' is not null end)'

@@ -16,6 +16,13 @@
     ) -}}
 {% endmacro %}
 
+{# https://www.postgresql.org/docs/current/functions-json.html #}
+{% macro postgres__json_text(json) %}
+    {{- return(
+        'case when left(' ~ json ~ ", 1) = '\"' then cast(" ~ json ~ " as jsonb) #>> '{}' else " ~ json ~ ' end'
+    ) -}}
+{% endmacro %}
+
 {# https://spark.apache.org/docs/latest/api/sql/#try_variant_get #}
 {% macro spark__json_text(json) %}
     {{- return(

@@ -11,6 +11,10 @@
     {{- return('make_timestamp(epoch_us(' ~ timestamp ~ ') + cast(round((' ~ seconds ~ ') * 1000000) as bigint))') -}}
 {% endmacro %}
 
+{% macro postgres__seconds_after(timestamp, seconds) %}
+    {{- return('(' ~ timestamp ~ ' + make_interval(secs => cast(' ~ seconds ~ ' as double precision)))') -}}
+{% endmacro %}
+
 {% macro spark__seconds_after(timestamp, seconds) %}
     {{- return('timestamp_micros(unix_micros(' ~ timestamp ~ ') + cast(round((' ~ seconds ~ ') * 1000000) as bigint))') -}}
 {% endmacro %}

@@ -11,6 +11,10 @@
     {{- return('(epoch_us(' ~ finish ~ ') - epoch_us(' ~ start ~ ')) / cast(1000000 as double)') -}}
 {% endmacro %}
 
+{% macro postgres__seconds_between(start, finish) %}
+    {{- return('cast(extract(epoch from (' ~ finish ~ ') - (' ~ start ~ ')) as double precision)') -}}
+{% endmacro %}
+
 {% macro spark__seconds_between(start, finish) %}
     {{- return('(unix_micros(' ~ finish ~ ') - unix_micros(' ~ start ~ ')) / cast(1000000 as double)') -}}
 {% endmacro %}

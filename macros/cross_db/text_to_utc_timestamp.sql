@@ -25,6 +25,10 @@
     {{- return(synctrail.utc_timestamp('try_cast(' ~ text_with_offset ~ ' as timestamptz)')) -}}
 {% endmacro %}
 
+{% macro postgres__text_to_utc_timestamp(text_with_offset) %}
+    {{- return("(" ~ synctrail.try_cast(text_with_offset, 'timestamptz') ~ " at time zone 'UTC')") -}}
+{% endmacro %}
+
 {# Spark reads no offset after a time without seconds. https://spark.apache.org/docs/latest/sql-ref-datatypes.html #}
 {% macro spark__text_to_utc_timestamp(text_with_offset) %}
     {%- set with_seconds = synctrail.regexp_replace(

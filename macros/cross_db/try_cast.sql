@@ -6,3 +6,11 @@
 {% macro default__try_cast(expression, type) %}
     {{- return('try_cast(' ~ expression ~ ' as ' ~ type ~ ')') -}}
 {% endmacro %}
+
+{# https://www.postgresql.org/docs/current/functions-info.html#FUNCTIONS-INFO-VALIDITY, from version 16 on #}
+{% macro postgres__try_cast(expression, type) %}
+    {{- return(
+        'case when pg_input_is_valid(cast(' ~ expression ~ " as text), '" ~ type ~ "') then cast("
+        ~ expression ~ ' as ' ~ type ~ ') end'
+    ) -}}
+{% endmacro %}

@@ -6,3 +6,7 @@
 {% macro default__type_double() %}
     {{- return('double') -}}
 {% endmacro %}
+
+{% macro postgres__type_double() %}
+    {{- return('double precision') -}}
+{% endmacro %}

@@ -12,6 +12,18 @@
     {{- return('make_timestamp(epoch_us(' ~ expression ~ '))') -}}
 {% endmacro %}
 
+{#
+    The epoch of either kind of timestamp is that of UTC. Whole seconds and their fraction apart: an interval is made
+    by floating-point numbers, which do not hold both.
+#}
+{% macro postgres__utc_timestamp(expression) %}
+    {%- set epoch = 'extract(epoch from ' ~ expression ~ ')' -%}
+    {{- return(
+        "(timestamp '1970-01-01' + floor(" ~ epoch ~ ") * interval '1 second' + ("
+        ~ epoch ~ ' - floor(' ~ epoch ~ ")) * interval '1 second')"
+    ) -}}
+{% endmacro %}
+
 {# Spark's timestamp is an instant; a timestamp_ntz is read as UTC.
    https://spark.apache.org/docs/latest/sql-ref-datatypes.html #}
 {% macro spark__utc_timestamp(expression) %}

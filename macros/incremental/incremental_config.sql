@@ -24,6 +24,15 @@
     {{- return({'incremental_strategy': 'delete+insert'}) -}}
 {% endmacro %}
 
+{% macro postgres__incremental_config() %}
+    {{- return({'incremental_strategy': 'delete+insert'}) -}}
+{% endmacro %}
+
+{# Redshift would take what Postgres has, and does not understand it. #}
+{% macro redshift__incremental_config() %}
+    {{- synctrail.unsupported_adapter('incremental_config') -}}
+{% endmacro %}
+
 {# Plain Parquet knows neither merge nor delete: there each build writes the whole table. #}
 {% macro spark__incremental_config() %}
     {%- set file_format = var('synctrail_spark_file_format') -%}

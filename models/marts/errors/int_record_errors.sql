@@ -2,7 +2,6 @@
 
 {%- set is_incremental_build = synctrail.is_incremental_build() -%}
 {%- set last_build_id = synctrail.last_build_id() if is_incremental_build -%}
-{%- set rules_fingerprint = synctrail.error_rules_fingerprint() -%}
 {%- set attempt_order = [
     'batch_started_at', 'batch_completed_at', 'batch_number', '_source_file', '_source_row'
 ] -%}
@@ -15,7 +14,7 @@
 ] -%}
 {%- set columns = identity + [
     'status', 'invalid_reason', 'status_message', 'message', 'error_template', 'error_fingerprint',
-    'category', 'is_retryable', 'suggested_action', 'occurred_at', 'destination', 'resolved_at', '_rules_fingerprint'
+    'category', 'is_retryable', 'suggested_action', 'occurred_at', 'destination', 'resolved_at', 'message_key'
 ] -%}
 {%- set runs %}
     select
@@ -34,7 +33,7 @@
     inner join {{ ref('int_run_order') }} as run_order on sync_runs.run_key = run_order.run_key
 {%- endset -%}
 
-{# Stored errors that other rules, or another destination or start of their run, may tell differently. -#}
+{# Stored errors whose message has been judged anew, or that another destination or start of their run, may tell differently. -#}
 {%- set outdated_errors %}
     select
         stored.log_key,
@@ -43,10 +42,11 @@
     from {{ this }} as stored
     left join ({{ runs }}
     ) as runs on stored.run_key = runs.run_key
+    left join {{ ref('int_error_messages') }} as messages on stored.message_key = messages.message_key
     where
         not stored._is_deleted
         and (
-            stored._rules_fingerprint <> {{ rules_fingerprint }}
+            messages._build_id > {{ last_build_id }}
             or {{ synctrail.is_distinct('stored.destination', 'runs.destination') }}
             or runs._order_build_id > {{ last_build_id }}
         )
@@ -127,7 +127,8 @@ errors as (
         changelog.status,
         changelog.invalid_reason,
         changelog.failure_reason as message,
-        coalesce(changelog.failure_reason, 'No message') as judged_message,
+        {{ synctrail.error_message_key("coalesce(changelog.failure_reason, 'No message')", 'runs.destination') }}
+            as message_key,
         coalesce(changelog.batch_started_at, runs.started_at, changelog._census_logged_at) as occurred_at,
         runs.destination,
         runs.run_number
@@ -199,29 +200,6 @@ resolutions as (
 
 ),
 
-{# The same message comes with many records: each is judged once. -#}
-distinct_messages as (
-
-    select distinct
-        judged_message as message,
-        destination
-    from errors
-
-),
-
-categories as (
-    {{ synctrail.error_categories('distinct_messages') }}
-),
-
-judged_messages as (
-
-    select
-        *,
-        coalesce(nullif({{ synctrail.error_template('message') }}, ''), 'No message') as error_template
-    from categories
-
-),
-
 judged_errors as (
 
     select
@@ -231,19 +209,17 @@ judged_errors as (
         sync_log.status_message,
         errors.message,
         judged_messages.error_template,
-        {{ dbt.hash('judged_messages.error_template') }} as error_fingerprint,
+        judged_messages.error_fingerprint,
         judged_messages.category,
         judged_messages.is_retryable,
         judged_messages.suggested_action,
         errors.occurred_at,
         errors.destination,
         resolutions.resolved_at,
-        {{ rules_fingerprint }} as _rules_fingerprint
+        errors.message_key
     from errors
     inner join {{ ref('int_sync_log') }} as sync_log on errors.log_key = sync_log.log_key
-    inner join judged_messages
-        on errors.judged_message = judged_messages.message
-        and coalesce(errors.destination, '') = coalesce(judged_messages.destination, '')
+    inner join {{ ref('int_error_messages') }} as judged_messages on errors.message_key = judged_messages.message_key
     left join resolutions on errors.log_key = resolutions.log_key
     {%- if is_incremental_build %}
     where {{ synctrail.of_touched_syncs('sync_log', touched_syncs) }}
