@@ -36,6 +36,9 @@ class Warehouse(Protocol):
     def write_staging(self, tables: dict[str, list[dict[str, object]]]) -> None:
         """Make the staging tables hold exactly these rows."""
 
+    def write_tables(self, schema: str, tables: dict[str, pa.Table]) -> None:
+        """Make a vendor's schema hold exactly these tables."""
+
     def query(self, sql: str) -> list[dict[str, Any]]:
         """Return the rows of a query; timestamps are aware, in UTC."""
 
@@ -61,6 +64,7 @@ class DuckDB:
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / "warehouse.duckdb"
+        self.schemas = {STAGING_SCHEMA, MODEL_SCHEMA}
 
     def write_staging(self, tables: dict[str, list[dict[str, object]]]) -> None:
         """Make the staging tables hold exactly these rows."""
@@ -78,6 +82,18 @@ class DuckDB:
                 )
                 connection.unregister("staged")
 
+    def write_tables(self, schema: str, tables: dict[str, pa.Table]) -> None:
+        """Make a vendor's schema hold exactly these tables."""
+        self.schemas.add(schema)
+        with duckdb.connect(self.path) as connection:
+            connection.execute("set timezone = 'UTC'")
+            connection.execute(f"drop schema if exists {schema} cascade")
+            connection.execute(f"create schema {schema}")
+            for name, rows in tables.items():
+                connection.register("written", rows)
+                connection.execute(f"create table {schema}.{name} as select * from written")
+                connection.unregister("written")
+
     def query(self, sql: str) -> list[dict[str, Any]]:
         """Return the rows of a query; timestamps are aware, in UTC."""
         with duckdb.connect(self.path) as connection:
@@ -88,7 +104,7 @@ class DuckDB:
     def reset(self) -> None:
         """Drop every table and view."""
         with duckdb.connect(self.path) as connection:
-            for schema in (STAGING_SCHEMA, MODEL_SCHEMA):
+            for schema in self.schemas:
                 connection.execute(f"drop schema if exists {schema} cascade")
 
     def close(self) -> None:
@@ -124,6 +140,7 @@ class Spark:
         for name, value in settings.items():
             builder = builder.config(name, value)
         self.session = builder.getOrCreate()
+        self.schemas = {STAGING_SCHEMA, MODEL_SCHEMA}
         self.session.sparkContext.setLogLevel("OFF")
 
     def write_staging(self, tables: dict[str, list[dict[str, object]]]) -> None:
@@ -133,6 +150,15 @@ class Spark:
             frame = self.session.createDataFrame(staging_table(name, rows))
             frame.coalesce(1).write.format("delta").mode("overwrite").saveAsTable(f"{STAGING_SCHEMA}.{name}")
 
+    def write_tables(self, schema: str, tables: dict[str, pa.Table]) -> None:
+        """Make a vendor's schema hold exactly these tables."""
+        self.schemas.add(schema)
+        self.session.sql(f"drop schema if exists {schema} cascade")
+        self.session.sql(f"create schema {schema}")
+        for name, rows in tables.items():
+            frame = self.session.createDataFrame(rows)
+            frame.coalesce(1).write.format("delta").saveAsTable(f"{schema}.{name}")
+
     def query(self, sql: str) -> list[dict[str, Any]]:
         """Return the rows of a query; timestamps are aware, in UTC."""
         self.session.sql(f"use {MODEL_SCHEMA}")
@@ -141,7 +167,7 @@ class Spark:
 
     def reset(self) -> None:
         """Drop every table and view."""
-        for schema in (STAGING_SCHEMA, MODEL_SCHEMA):
+        for schema in self.schemas:
             self.session.sql(f"drop schema if exists {schema} cascade")
 
     def close(self) -> None:
