@@ -51,3 +51,33 @@ def table(columns: dict[str, pa.DataType], rows: Iterable[Row], without: Iterabl
     kept = {name: kind for name, kind in columns.items() if name not in without}
     schema = pa.schema(list(kept.items()))
     return pa.Table.from_pylist([{name: row.get(name) for name in kept} for row in rows], schema)
+
+
+HIGHTOUCH_CHANGELOG = {
+    "sync_id": NUMBER,
+    "sync_run_id": NUMBER,
+    "op_type": TEXT,
+    "row_id": TEXT,
+    "status": TEXT,
+    "failure_reason": TEXT,
+    "fields": TEXT,
+    "split_group": TEXT,
+}
+HIGHTOUCH_COUNTS = [
+    f"num_{outcome}_{noun}"
+    for outcome in ("planned", "attempted", "succeeded", "failed")
+    for noun in ("add", "change", "remove")
+]
+HIGHTOUCH_RUNS = {
+    "sync_id": NUMBER,
+    "sync_run_id": NUMBER,
+    "primary_key": TEXT,
+    "destination": TEXT,
+    "model_name": TEXT,
+    "model_id": NUMBER,
+    "status": TEXT,
+    "error": TEXT,
+    "started_at": TIME,
+    "finished_at": TIME,
+    **dict.fromkeys(HIGHTOUCH_COUNTS, NUMBER),
+}

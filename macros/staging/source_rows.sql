@@ -7,7 +7,7 @@
     synonyms: other names that a column is known by; of several that are there, the first that is not null counts
     ids: text columns that hold ids of the vendor's: a labelled schema has its label before them
     is_quiet: says nothing of absent tables, since another model does
-    Result: these columns, then `_schema_label`
+    Result: these columns, then `_schema_label`, and `_schema_number` (1 for the first schema named)
 #}
 {% macro source_rows(
     source_name, table, text, timestamps=[], numbers=[], payloads=[], synonyms={}, ids=[], is_quiet=false
@@ -41,7 +41,8 @@
         {{ dbt.string_literal(dbt.escape_single_quotes(label)) }} as _schema_label
         {%- else -%}
         cast(null as {{ dbt.type_string() }}) as _schema_label
-        {%- endif %}
+        {%- endif %},
+        {{ branch.get('number', 1) }} as _schema_number
     {%- if branch %}
     from {{ branch['relation'] }}
     {%- else %}
@@ -55,15 +56,15 @@
 {% endmacro %}
 
 {#
-    The tables of this name that exist, one dictionary (relation, label, columns) a schema; columns by their names in
-    lower case, or none where nobody can ask for them: while parsing, without
-    introspection, and for the rows of a unit test.
+    The tables of this name that exist, one dictionary (relation, label, columns, number) a schema; columns by their
+    names in lower case, or none where nobody can ask for them: while parsing, without introspection, and for the rows
+    of a unit test.
 #}
 {% macro source_tables(source_name, table, is_quiet) %}
     {%- set declared = source(source_name, table) -%}
     {%- set locations = synctrail.source_locations(source_name) -%}
     {%- if not execute or not flags.INTROSPECT or declared.is_cte -%}
-        {{- return([{'relation': declared, 'label': none, 'columns': none}]) -}}
+        {{- return([{'relation': declared, 'label': none, 'columns': none, 'number': 1}]) -}}
     {%- endif -%}
     {%- set tables = [] -%}
     {%- for location in locations -%}
@@ -81,7 +82,9 @@
             {%- for column in adapter.get_columns_in_relation(found) -%}
                 {%- do columns.update({column.name | lower: column}) -%}
             {%- endfor -%}
-            {%- do tables.append({'relation': found, 'label': location['label'], 'columns': columns}) -%}
+            {%- do tables.append({
+                'relation': found, 'label': location['label'], 'columns': columns, 'number': loop.index
+            }) -%}
         {%- endif -%}
     {%- endfor -%}
     {{- return(tables) -}}

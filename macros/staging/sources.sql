@@ -3,7 +3,8 @@
     {%- set census = ['attempts', 'runs', 'source_objects', 'destinations', 'destination_objects'] -%}
     {{- return({
         'census_lake': census,
-        'census_writeback': census
+        'census_writeback': census,
+        'hightouch': ['attempts', 'runs']
     }) -}}
 {% endmacro %}
 
