@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -10,6 +11,8 @@ from pathlib import Path
 CHECKOUT = Path(__file__).parents[1]
 WORK = CHECKOUT / ".cache" / "lint"
 BIN = Path(sys.executable).parent
+# Every source, so that the models of each are read.
+VARIABLES = {"synctrail_sources": ["census_lake", "census_writeback", "hightouch"]}
 
 
 def main() -> int:
@@ -19,7 +22,7 @@ def main() -> int:
     parse = [
         str(BIN / "dbt"), "--quiet", "--log-path", str(WORK / "logs"),
         "--warn-error-options", '{"error": ["Deprecations"]}',
-        "parse", "--no-partial-parse", "--show-all-deprecations",
+        "parse", "--no-partial-parse", "--show-all-deprecations", "--vars", json.dumps(VARIABLES),
         "--profiles-dir", "integration_tests", "--profile", "synctrail_integration_tests",
         "--target-path", str(WORK / "target"),
     ]  # fmt: skip

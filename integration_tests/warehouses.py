@@ -40,6 +40,14 @@ _ARROW_TYPES = {
     "bigint": pa.int64(),
 }
 
+_POSTGRES_TYPES = {
+    pa.string(): "text",
+    pa.timestamp("us", tz="UTC"): "timestamptz",
+    pa.timestamp("us"): "timestamp",
+    pa.int32(): "int",
+    pa.int64(): "bigint",
+}
+
 
 class Warehouse(Protocol):
     """What a test needs of a warehouse."""
@@ -51,6 +59,9 @@ class Warehouse(Protocol):
 
     def load(self, lake: Path) -> None:
         """Load what is new in a lake."""
+
+    def write_tables(self, schema: str, tables: dict[str, pa.Table]) -> None:
+        """Make a vendor's schema hold exactly these tables."""
 
     def query(self, sql: str) -> list[dict[str, Any]]:
         """Return the rows of a query; timestamps are aware, in UTC."""
@@ -77,6 +88,7 @@ class DuckDB:
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / "warehouse.duckdb"
+        self.schemas = {STAGING_SCHEMA, MODEL_SCHEMA}
 
     def write_staging(self, tables: dict[str, list[dict[str, object]]]) -> None:
         """Make the staging tables hold exactly these rows."""
@@ -102,6 +114,18 @@ class DuckDB:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
 
+    def write_tables(self, schema: str, tables: dict[str, pa.Table]) -> None:
+        """Make a vendor's schema hold exactly these tables."""
+        self.schemas.add(schema)
+        with duckdb.connect(self.path) as connection:
+            connection.execute("set timezone = 'UTC'")
+            connection.execute(f"drop schema if exists {schema} cascade")
+            connection.execute(f"create schema {schema}")
+            for name, rows in tables.items():
+                connection.register("written", rows)
+                connection.execute(f"create table {schema}.{name} as select * from written")
+                connection.unregister("written")
+
     def query(self, sql: str) -> list[dict[str, Any]]:
         """Return the rows of a query; timestamps are aware, in UTC."""
         with duckdb.connect(self.path) as connection:
@@ -112,7 +136,7 @@ class DuckDB:
     def reset(self) -> None:
         """Drop every table and view."""
         with duckdb.connect(self.path) as connection:
-            for schema in (STAGING_SCHEMA, MODEL_SCHEMA):
+            for schema in self.schemas:
                 connection.execute(f"drop schema if exists {schema} cascade")
 
     def close(self) -> None:
@@ -148,6 +172,7 @@ class Spark:
         for name, value in settings.items():
             builder = builder.config(name, value)
         self.session = builder.getOrCreate()
+        self.schemas = {STAGING_SCHEMA, MODEL_SCHEMA}
         self.session.sparkContext.setLogLevel("OFF")
 
     def write_staging(self, tables: dict[str, list[dict[str, object]]]) -> None:
@@ -162,6 +187,15 @@ class Spark:
         reporter = Reporter(Console(file=io.StringIO()))
         load(self.session, SparkWarehouse(STAGING_SCHEMA, {}), str(lake), reporter)
 
+    def write_tables(self, schema: str, tables: dict[str, pa.Table]) -> None:
+        """Make a vendor's schema hold exactly these tables."""
+        self.schemas.add(schema)
+        self.session.sql(f"drop schema if exists {schema} cascade")
+        self.session.sql(f"create schema {schema}")
+        for name, rows in tables.items():
+            frame = self.session.createDataFrame(rows)
+            frame.coalesce(1).write.format("delta").saveAsTable(f"{schema}.{name}")
+
     def query(self, sql: str) -> list[dict[str, Any]]:
         """Return the rows of a query; timestamps are aware, in UTC."""
         self.session.sql(f"use {MODEL_SCHEMA}")
@@ -170,7 +204,7 @@ class Spark:
 
     def reset(self) -> None:
         """Drop every table and view."""
-        for schema in (STAGING_SCHEMA, MODEL_SCHEMA):
+        for schema in self.schemas:
             self.session.sql(f"drop schema if exists {schema} cascade")
 
     def close(self) -> None:
@@ -190,21 +224,28 @@ class Postgres:
             host="127.0.0.1", port=self._server.port, user="postgres", dbname="postgres"
         )
         self._connection.autocommit = True
+        self.schemas = {STAGING_SCHEMA, MODEL_SCHEMA}
 
     def write_staging(self, tables: dict[str, list[dict[str, object]]]) -> None:
         """Make the staging tables hold exactly these rows."""
+        self._write(STAGING_SCHEMA, {name: staging_table(name, rows) for name, rows in tables.items()})
+
+    def write_tables(self, schema: str, tables: dict[str, pa.Table]) -> None:
+        """Make a vendor's schema hold exactly these tables."""
+        self.schemas.add(schema)
         with self._connection.cursor() as cursor:
-            cursor.execute(f"create schema if not exists {STAGING_SCHEMA}")
+            cursor.execute(f"drop schema if exists {schema} cascade")
+        self._write(schema, tables)
+
+    def _write(self, schema: str, tables: dict[str, pa.Table]) -> None:
+        with self._connection.cursor() as cursor:
+            cursor.execute(f"create schema if not exists {schema}")
             for name, rows in tables.items():
-                types = {
-                    column: {"string": "text", "timestamp": "timestamptz"}.get(kind, kind)
-                    for column, kind in TABLES[name].items()
-                }
-                definition = ", ".join(f"{column} {kind}" for column, kind in types.items())
-                cursor.execute(f"create table if not exists {STAGING_SCHEMA}.{name} ({definition})")
-                cursor.execute(f"truncate {STAGING_SCHEMA}.{name}")
-                values = [tuple(row.get(column) for column in types) for row in rows]
-                insert = f"insert into {STAGING_SCHEMA}.{name} ({', '.join(types)}) values %s"
+                columns = ", ".join(f'"{field.name}" {_POSTGRES_TYPES[field.type]}' for field in rows.schema)
+                cursor.execute(f"create table if not exists {schema}.{name} ({columns})")
+                cursor.execute(f"truncate {schema}.{name}")
+                values = [tuple(row.values()) for row in rows.to_pylist()]
+                insert = f"insert into {schema}.{name} values %s"
                 psycopg2.extras.execute_values(cursor, insert, values)
 
     def load(self, lake: Path) -> None:
@@ -222,7 +263,7 @@ class Postgres:
     def reset(self) -> None:
         """Drop every table and view."""
         with self._connection.cursor() as cursor:
-            for schema in (STAGING_SCHEMA, MODEL_SCHEMA):
+            for schema in self.schemas:
                 cursor.execute(f"drop schema if exists {schema} cascade")
 
     def close(self) -> None:

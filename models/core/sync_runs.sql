@@ -25,37 +25,33 @@ destinations as (
 select
     runs.sync_id,
     runs.sync_run_id,
-    cast(null as {{ dbt.type_string() }}) as primary_key,
-    {{ dbt.split_part('coalesce(runs.destination_type, destinations.type)', "'::'", 1) }} as destination,
-    source_objects.name as model_name,
+    runs.given_primary_key as primary_key,
+    coalesce(
+        runs.given_destination,
+        {{ dbt.split_part('coalesce(runs.destination_type, destinations.type)', "'::'", 1) }}
+    ) as destination,
+    coalesce(runs.given_model_name, source_objects.name) as model_name,
     runs.source_object_id as model_id,
     case
+        when runs.given_status is not null then runs.given_status
         when runs.n_attempts > 0
             and coalesce(counts.num_succeeded_add + counts.num_succeeded_change + counts.num_succeeded_remove, 0) = 0
             then 'failed'
         else 'succeeded'
     end as status,
-    cast(null as {{ dbt.type_string() }}) as error,
+    runs.given_error as error,
     runs.started_at,
-    runs.finished_at,
-    coalesce(counts.num_planned_add, 0) as num_planned_add,
-    coalesce(counts.num_planned_change, 0) as num_planned_change,
-    coalesce(counts.num_planned_remove, 0) as num_planned_remove,
-    coalesce(counts.num_attempted_add, 0) as num_attempted_add,
-    coalesce(counts.num_attempted_change, 0) as num_attempted_change,
-    coalesce(counts.num_attempted_remove, 0) as num_attempted_remove,
-    coalesce(counts.num_succeeded_add, 0) as num_succeeded_add,
-    coalesce(counts.num_succeeded_change, 0) as num_succeeded_change,
-    coalesce(counts.num_succeeded_remove, 0) as num_succeeded_remove,
-    coalesce(counts.num_failed_add, 0) as num_failed_add,
-    coalesce(counts.num_failed_change, 0) as num_failed_change,
-    coalesce(counts.num_failed_remove, 0) as num_failed_remove,
+    coalesce(runs.given_finished_at, runs.finished_at) as finished_at,
+    {%- for column in synctrail.given_run_counts() %}
+    {%- set counted = column[6:] %}
+    coalesce(runs.{{ column }}, counts.{{ counted }}, 0) as {{ counted }},
+    {%- endfor %}
     runs.source_system,
     runs.org_id,
     runs.workspace_id,
     coalesce(counts.num_invalid, 0) as num_invalid,
     coalesce(counts.num_inferred_remove, 0) as num_inferred_remove,
-    {{ synctrail.seconds_between('runs.started_at', 'runs.finished_at') }} as duration_seconds,
+    {{ synctrail.seconds_between('runs.started_at', 'coalesce(runs.given_finished_at, runs.finished_at)') }} as duration_seconds,
     runs.destination_id,
     runs.destination_object_id,
     runs.source_id,

@@ -7,13 +7,14 @@
     'status', 'invalid_reason', 'status_message', 'split_group', 'batch_number', '_source_file', '_source_row',
     '_load_id'
 ] -%}
+{%- set loaded_sources = synctrail.loaded_sources() -%}
+{%- set table_sources = synctrail.table_sources() -%}
 {%- set columns = staged_columns + ['operation_kind', 'log_key', 'record_key', 'run_key', 'sync_key'] -%}
 
 {# The identifier is part of the key: where a row of a file that is loaded again has become another record's, the
    record that lost it learns of it by a tombstone. -#}
-{%- set keyed_attempts -%}
-    select
-        *,
+{%- set keyed_columns -%}
+    *,
         case
             when operation in ('delete', 'deleted', 'remove', 'removed') then 'removal'
             when operation = 'append' then 'append'
@@ -23,16 +24,20 @@
         {{ synctrail.record_key() }} as record_key,
         {{ synctrail.run_key() }} as run_key,
         {{ synctrail.sync_key() }} as sync_key
+{%- endset -%}
+{%- set keyed_attempts -%}
+    select
+        {{ keyed_columns }}
     from (
-        {{- synctrail.union_sources('attempts', staged_columns) }}
+        {{- synctrail.union_sources('attempts', staged_columns, loaded_sources) }}
     ) as attempts
 {%- endset %}
 
-with {% if is_incremental_build -%}
+with {% if loaded_sources and is_incremental_build -%}
 new_attempts as (
 
     {{ keyed_attempts }}
-    where _load_id in ({{ synctrail.new_loads(synctrail.staging_relations('attempts')) | join(', ') }})
+    where _load_id in ({{ synctrail.new_loads(synctrail.staging_relations('attempts', loaded_sources)) | join(', ') }})
 
 ),
 
@@ -95,7 +100,7 @@ candidates as (
 
 ),
 
-{% else -%}
+{% elif loaded_sources -%}
 candidates as (
 
     {{ keyed_attempts }}
@@ -103,6 +108,7 @@ candidates as (
 ),
 
 {% endif -%}
+{% if loaded_sources -%}
 {# A log_id names one row; if several files hold it, the newest file does. Almost none are, so the search for them is
    over ids alone. -#}
 contested as (
@@ -111,7 +117,7 @@ contested as (
         source_system,
         log_id
     from {% if is_incremental_build %}candidates{% else %}(
-        {{- synctrail.union_sources('attempts', ['source_system', 'log_id']) }}
+        {{- synctrail.union_sources('attempts', ['source_system', 'log_id'], loaded_sources) }}
     ) as attempts{% endif %}
     group by source_system, log_id
     having count(*) > 1
@@ -125,13 +131,20 @@ ranked as (
         candidates.log_id,
         candidates._source_file,
         candidates._source_row,
+        candidates._load_id,
         row_number() over (
             partition by candidates.source_system, candidates.log_id
-            order by candidates._census_logged_at desc, candidates._source_file, candidates._source_row
+            order by
+                candidates._census_logged_at desc,
+                candidates._source_file,
+                candidates._source_row,
+                candidates._load_id
         ) as place
     from {% if is_incremental_build %}candidates{% else %}(
         {{- synctrail.union_sources(
-            'attempts', ['source_system', 'log_id', '_census_logged_at', '_source_file', '_source_row']
+            'attempts',
+            ['source_system', 'log_id', '_census_logged_at', '_source_file', '_source_row', '_load_id'],
+            loaded_sources
         ) }}
     ) as candidates{% endif %}
     inner join contested
@@ -148,17 +161,69 @@ current_rows as (
         and candidates.log_id = outdated.log_id
         and candidates._source_file = outdated._source_file
         and candidates._source_row = outdated._source_row
+        and candidates._load_id = outdated._load_id
     where outdated.log_id is null
 
+){% if table_sources %},{% endif %}
+
+{% endif -%}
+{% if table_sources -%}
+{# Vendors' tables tell no loads: a row is new if its log_id is. What they prune is no news. -#}
+new_rows as (
+
+    select {{ synctrail.prefixed('listed', staged_columns) }}
+    from (
+        {{- synctrail.union_sources('attempts', staged_columns, table_sources) }}
+    ) as listed
+    {%- if is_incremental_build %}
+    left join {{ this }} as stored
+        on listed.source_system = stored.source_system and listed.log_id = stored.log_id
+    where stored.log_id is null
+    {%- endif %}
+
+),
+
+{# Two schemas may hold the same row. -#}
+distinct_rows as (
+
+    select *
+    from (
+        select
+            *,
+            row_number() over (
+                partition by source_system, log_id
+                order by sync_id, sync_run_id, record_identifier, operation, status
+            ) as place
+        from new_rows
+    ) as placed
+    where place = 1
+
+),
+
+keyed_rows as (
+
+    select
+        {{ keyed_columns }}
+    from distinct_rows
+
 )
+{%- endif %}
 
 select
     {{ columns | join(',\n    ') }},
     {{ synctrail.json_is_object('record_payload') }} as is_object_payload,
     false as _is_deleted,
     {{ synctrail.build_id() }} as _build_id
-from current_rows
-{%- if is_incremental_build %}
+from {% if loaded_sources and table_sources -%}
+(
+    select {{ columns | join(', ') }} from current_rows
+    union all
+    select {{ columns | join(', ') }} from keyed_rows
+) as attempts
+{%- else -%}
+{{ 'current_rows' if loaded_sources else 'keyed_rows' }}
+{%- endif %}
+{%- if loaded_sources and is_incremental_build %}
 
 union all
 

@@ -9,7 +9,7 @@
 {%- set declared = [
     'workspace_id', 'source_type', 'source_id', 'source_object_id', 'destination_type', 'destination_id',
     'destination_object_id', 'declared_started_at'
-] -%}
+] + synctrail.given_run_columns() -%}
 {%- set logged = [
     'first_batch_started_at', 'finished_at', 'n_attempts', 'n_unparseable_payloads', 'is_mirror_run', 'has_mirror_operations',
     'has_append_operations'
@@ -39,7 +39,14 @@ declared_runs as (
     from (
         select
             *,
-            row_number() over (partition by run_key order by has_metadata desc, org_id) as place
+            row_number() over (
+                partition by run_key
+                order by
+                    case when has_metadata then 0 else 1 end,
+                    case when given_finished_at is null then 1 else 0 end,
+                    given_finished_at desc,
+                    org_id
+            ) as place
         from keyed_runs
     ) as ranked
     where place = 1

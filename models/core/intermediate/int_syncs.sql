@@ -71,9 +71,10 @@ select
     described.sync_id,
     described.org_id,
     described.workspace_id,
-    coalesce(described.source_object_name, described.sync_id) as audience_name,
+    coalesce(described.source_object_name, described.given_model_name, described.sync_id) as audience_name,
     {# The last part of a type such as DataWarehouse::FilterSegmentSource. -#}
     case
+        when described.source_system in ('hightouch', 'rudderstack') then 'model'
         when described.source_object_type like '%::FilterSegmentSource' then 'segment'
         when described.source_object_type like '%::CohortSource' then 'cohort'
         when described.source_object_type like '%::Query' then 'model'

@@ -1,7 +1,16 @@
+{{ config(enabled=synctrail.reads_source('census_lake')) }}
+
 with records as (
-
-    select * from {{ source('census_lake', 'sync_tracking_records') }}
-
+    {{ synctrail.source_rows(
+        'census_lake', 'sync_tracking_records',
+        text=[
+            'log_id', 'org_id', 'sync_id', 'sync_run_id', 'record_identifier', 'record_payload', 'operation',
+            'status', 'status_message', '_source_file', '_load_id'
+        ],
+        timestamps=['batch_started_at', 'batch_completed_at', '_file_modified_at'],
+        numbers=['batch_number', '_source_row'],
+        ids=['log_id', 'org_id', 'sync_id', '_source_file']
+    ) }}
 )
 
 select
@@ -13,17 +22,17 @@ select
     record_identifier,
     record_payload,
     'source' as payload_kind,
-    {{ synctrail.utc_timestamp('batch_started_at') }} as batch_started_at,
-    {{ synctrail.utc_timestamp('batch_completed_at') }} as batch_completed_at,
-    {{ synctrail.utc_timestamp('_file_modified_at') }} as _census_logged_at,
+    batch_started_at,
+    batch_completed_at,
+    _file_modified_at as _census_logged_at,
     lower(trim(operation)) as operation,
-    cast(null as {{ dbt.type_string() }}) as given_op_type,
+    {{ synctrail.typed_nulls(['given_op_type']) }},
     {{ synctrail.census_status('status') }} as status,
     {{ synctrail.census_invalid_reason('status') }} as invalid_reason,
     status_message,
-    cast(null as {{ dbt.type_string() }}) as split_group,
-    cast(batch_number as {{ dbt.type_bigint() }}) as batch_number,
+    {{ synctrail.typed_nulls(['split_group']) }},
+    batch_number,
     _source_file,
-    cast(_source_row as {{ dbt.type_bigint() }}) as _source_row,
+    _source_row,
     _load_id
 from records

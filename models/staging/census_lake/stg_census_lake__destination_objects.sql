@@ -1,7 +1,11 @@
+{{ config(enabled=synctrail.reads_source('census_lake')) }}
+
 with destination_objects as (
-
-    select * from {{ source('census_lake', 'destination_objects') }}
-
+    {{ synctrail.source_rows(
+        'census_lake', 'destination_objects',
+        text=['org_id', 'id', 'type', 'name'],
+        ids=['org_id']
+    ) }}
 )
 
 select

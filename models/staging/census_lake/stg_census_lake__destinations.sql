@@ -1,7 +1,11 @@
+{{ config(enabled=synctrail.reads_source('census_lake')) }}
+
 with destinations as (
-
-    select * from {{ source('census_lake', 'destinations') }}
-
+    {{ synctrail.source_rows(
+        'census_lake', 'destinations',
+        text=['org_id', 'id', 'type', 'name'],
+        ids=['org_id']
+    ) }}
 )
 
 select

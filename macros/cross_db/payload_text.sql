@@ -1,0 +1,24 @@
+{# A column that holds JSON, of whatever type the vendor gave it there, as JSON text. #}
+{% macro payload_text(expression, data_type) %}
+    {{- return(adapter.dispatch('payload_text', 'synctrail')(expression, data_type)) -}}
+{% endmacro %}
+
+{% macro default__payload_text(expression, data_type) %}
+    {{- return('cast(' ~ expression ~ ' as ' ~ dbt.type_string() ~ ')') -}}
+{% endmacro %}
+
+{# A struct or map as text is not JSON. https://duckdb.org/docs/stable/data/json/creating_json #}
+{% macro duckdb__payload_text(expression, data_type) %}
+    {%- if modules.re.match('(struct|map)', data_type, modules.re.IGNORECASE) -%}
+        {%- set expression = 'to_json(' ~ expression ~ ')' -%}
+    {%- endif -%}
+    {{- return(synctrail.default__payload_text(expression, data_type)) -}}
+{% endmacro %}
+
+{# https://spark.apache.org/docs/latest/api/sql/#to_json #}
+{% macro spark__payload_text(expression, data_type) %}
+    {%- if modules.re.match('(struct|map|variant)', data_type, modules.re.IGNORECASE) -%}
+        {%- set expression = 'to_json(' ~ expression ~ ')' -%}
+    {%- endif -%}
+    {{- return(synctrail.default__payload_text(expression, data_type)) -}}
+{% endmacro %}
