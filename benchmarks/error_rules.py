@@ -32,6 +32,12 @@ MESSAGES = REPOSITORY / "integration_tests" / "fixtures" / "error_messages.csv"
 OTHER_MESSAGES = REPOSITORY / "integration_tests" / "fixtures" / "error_messages_other.csv"
 RULES = REPOSITORY / "seeds" / "error_category_rules.csv"
 READ_CHARACTERS = 4000
+# What the macro error_words does: words of CamelCase and snake_case one space apart, in lower case.
+WORD_STEPS = [
+    (re.compile("([a-z])([A-Z])"), r"\1 \2"),
+    (re.compile("([A-Z][A-Z])([A-Z][a-z][a-z])"), r"\1 \2"),
+    (re.compile("[ _-]+"), " "),
+]
 
 # One token of the common subset of RE2, Java, POSIX and Snowflake. A class holds no [ (Java nests classes)
 # and no backslash; a quantifier is never lazy or possessive; groups are plain.
@@ -115,8 +121,8 @@ def read_other_messages(path: Path = OTHER_MESSAGES) -> list[Message]:
 
 def fault(pattern: str) -> str | None:
     """Return why a pattern leaves the subset that every engine reads alike; None if it stays in it."""
-    if pattern != pattern.lower():
-        return "has a capital letter, but messages are lower-cased"
+    if pattern != pattern.lower() or "_" in pattern:
+        return "has a capital letter or an underscore, but messages are read as words in lower case"
     if "'" in pattern:
         return "has a single quote, which dbt cannot write to Spark through a session; [&-(] matches one"
     position, quantifiable = 0, False
@@ -154,6 +160,14 @@ def name_key(name: str) -> str:
     return re.sub("[^a-z0-9]+", "", name.lower())
 
 
+def match_text(message: str) -> str:
+    """Return a message as the package's patterns read it."""
+    text = message[:READ_CHARACTERS]
+    for pattern, replacement in WORD_STEPS:
+        text = pattern.sub(replacement, text)
+    return text.lower()
+
+
 def applies(rule: Rule, destination: str) -> bool:
     """Return whether a rule holds for a destination."""
     return name_key(rule.destination) in name_key(destination)
@@ -170,7 +184,7 @@ def leave_one_destination_out(rules: list[Rule], messages: list[Message]) -> tup
         [
             number
             for number, (rule, pattern) in enumerate(zip(rules, patterns, strict=True))
-            if applies(rule, message.destination) and pattern.search(message.text.lower()[:READ_CHARACTERS])
+            if applies(rule, message.destination) and pattern.search(match_text(message.text))
         ]
         for message in messages
     ]
@@ -255,26 +269,34 @@ class Package:
             result = self.dbt("compile", "--inline", sql, "--target", target)
         return str(result.results[0].node.compiled_code)  # type: ignore[attr-defined]
 
+    def words(self, target: str = "duckdb") -> str:
+        """Return the expression for a message's words as dbt compiles it for a target."""
+        return self.compiled(
+            f"{{{{ synctrail.error_words('substring(message, 1, {READ_CHARACTERS})') }}}}", target
+        )
+
 
 TEMPLATE_QUERY = "select id, {{ synctrail.error_template('message') }} as template from error_messages"
 
 
-def first_match_query(rules: list[Rule], match: str, quote: str) -> str:
+def first_match_query(rules: list[Rule], words: str, match: str, quote: str) -> str:
     """Return a query for the place of the first rule whose pattern matches, destinations aside; -1 for none.
 
-    `match` is the engine's expression with {} for the pattern's literal, `quote` its escaped single quote.
+    `words` is what error_words compiles to, `match` is the engine's expression with {} for the pattern's
+    literal, `quote` its escaped single quote.
     """
     branches = " ".join(
         f"when {match.replace('{}', chr(39) + rule.pattern.replace(chr(39), quote) + chr(39))} then {number}"
         for number, rule in enumerate(rules)
     )
-    return f"select id, case {branches} else -1 end as rule_number from error_messages"
+    texts = f"(select id, {words} as words from error_messages) as texts"
+    return f"select id, case {branches} else -1 end as rule_number from {texts}"
 
 
 def python_numbers(rules: list[Rule], messages: list[Message]) -> dict[str, int]:
     """Return the place of the first matching rule as Python's regular expressions give it."""
     patterns = [re.compile(rule.pattern) for rule in rules]
-    texts = {message.id: message.text.lower() for message in messages}
+    texts = {message.id: match_text(message.text) for message in messages}
     return {
         name: next((n for n, p in enumerate(patterns) if p.search(text)), -1) for name, text in texts.items()
     }
@@ -300,7 +322,7 @@ def spark_results(package: Package, rules: list[Rule], messages: list[Message]) 
     session.sparkContext.setLogLevel("OFF")
     frame = session.createDataFrame([(m.id, m.text) for m in messages], ["id", "message"])
     frame.coalesce(1).createOrReplaceTempView("error_messages")
-    numbers = session.sql(first_match_query(rules, "lower(message) rlike {}", "\\'")).collect()
+    numbers = session.sql(first_match_query(rules, package.words("spark"), "words rlike {}", "\\'")).collect()
     templates = session.sql(package.compiled(TEMPLATE_QUERY, "spark")).collect()
     session.stop()
     return {row[0]: row[1] for row in numbers}, {row[0]: row[1] for row in templates}
@@ -343,7 +365,7 @@ def postgres_results(package: Package, rules: list[Rule], messages: list[Message
         script = f"""
             create temporary table error_messages as select * from (values {values}) as v (id, message);
             select json_agg(json_build_array(n.id, n.rule_number, t.template))
-            from ({first_match_query(rules, "lower(message) ~ {}", "''")}) as n
+            from ({first_match_query(rules, package.words(), "words ~ {}", "''")}) as n
             join ({package.compiled(TEMPLATE_QUERY)}) as t on n.id = t.id;
         """
         psql = [
@@ -399,7 +421,7 @@ def main() -> int:
                 ).fetchall()
             }
             templates = dict(connection.execute(queries["templates"]).fetchall())
-            duckdb_query = first_match_query(rules, "regexp_matches(lower(message), {})", "''")
+            duckdb_query = first_match_query(rules, package.words(), "regexp_matches(words, {})", "''")
             numbers = dict(connection.execute(duckdb_query).fetchall())
         others: dict[str, Results] = {"Python": (python_numbers(rules, messages), templates)}
         if options.postgres:

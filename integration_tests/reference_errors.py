@@ -29,17 +29,26 @@ class ErrorMarts:
 
 @dataclass(frozen=True)
 class Rule:
-    """One rule of a seed of rules; an empty destination is any."""
+    """One rule of a seed of rules; an empty destination is any. The package's own read a message's words."""
 
     destination: str
     pattern: str
     category: str
     is_retryable: bool
+    reads_words: bool
 
     def matches(self, message: str, destination: str | None) -> bool:
         """Return whether the rule holds for a destination's message."""
         holds = not self.destination or _name_key(self.destination) in _name_key(destination or "")
-        return holds and re.search(self.pattern.lower(), message.lower()) is not None
+        text = words(message[:4000]) if self.reads_words else message[:4000].lower()
+        return holds and re.search(self.pattern.lower(), text) is not None
+
+
+def words(text: str) -> str:
+    """Return a text in lower case with the words of CamelCase, snake_case and kebab-case apart."""
+    apart = re.sub("([a-z])([A-Z])", r"\1 \2", text)
+    apart = re.sub("([A-Z][A-Z])([A-Z][a-z][a-z])", r"\1 \2", apart)
+    return re.sub("[ _-]+", " ", apart).lower()
 
 
 def read_rules(*seeds: Path) -> list[Rule]:
@@ -49,7 +58,13 @@ def read_rules(*seeds: Path) -> list[Rule]:
         with seed.open(encoding="utf-8", newline="") as file:
             rows = sorted(csv.DictReader(file), key=lambda row: int(row["priority"]))
         rules += [
-            Rule(row["destination"], row["pattern"], row["category"], row["is_retryable"] == "true")
+            Rule(
+                row["destination"],
+                row["pattern"],
+                row["category"],
+                row["is_retryable"] == "true",
+                seed == SEED,
+            )
             for row in rows
         ]
     return rules

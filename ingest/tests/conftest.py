@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import itertools
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 
 import duckdb
 import pytest
+from commands import SMALL_SPARK, write_profile
 from lakes import Lake
 from pyspark.sql import SparkSession
 from rich.console import Console
@@ -23,18 +25,31 @@ from synctrail.warehouses.base import Warehouse
 from synctrail.warehouses.duckdb import DuckDbWarehouse
 from synctrail.warehouses.spark import SparkWarehouse
 
-JARS_FOLDER = Path(__file__).parents[2] / ".cache" / "jars"
+CACHE = Path(__file__).parents[2] / ".cache"
 WAREHOUSES = ("duckdb", "delta", "parquet")
 DELTA_SETTINGS = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    # A test's tables are small and read once or twice: fifty tasks for the state of each take minutes, and
+    # what Delta keeps of it in memory only adds up.
+    "spark.databricks.delta.snapshotPartitions": "1",
 }
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _bytecode_is_kept() -> Iterator[None]:
+    """Spare the many processes of these tests from compiling pandas and PySpark anew, each and every one."""
+    with pytest.MonkeyPatch.context() as patch:
+        if os.environ.get("PYTHONDONTWRITEBYTECODE"):
+            patch.delenv("PYTHONDONTWRITEBYTECODE")
+            patch.setenv("PYTHONPYCACHEPREFIX", str(CACHE / "bytecode"))
+        yield
 
 
 @pytest.fixture(scope="session")
 def delta_settings() -> dict[str, str]:
     """Give the settings under which a Spark session has Delta; none where its jars cannot be had."""
-    jars = delta_jars(JARS_FOLDER)
+    jars = delta_jars(CACHE / "jars")
     return {"spark.jars": ",".join(map(str, jars)), **DELTA_SETTINGS} if jars else {}
 
 
@@ -43,13 +58,10 @@ def spark(tmp_path_factory: pytest.TempPathFactory, delta_settings: dict[str, st
     """Start a local session as the command line starts it, with Hive's catalog in a folder of its own."""
     home = tmp_path_factory.mktemp("spark")
     settings = {
-        "spark.master": "local[2]",
-        "spark.driver.memory": "1g",
+        **SMALL_SPARK,
         "spark.sql.shuffle.partitions": "2",
         "spark.sql.warehouse.dir": str(home / "warehouse"),
         "spark.driver.extraJavaOptions": f"-Dderby.system.home={home}",
-        # A test's tables are read once or twice: what Delta keeps of them in memory only adds up.
-        "spark.databricks.delta.snapshotPartitions": "1",
         **delta_settings,
     }
     session = spark_session(settings, hive=True)
@@ -101,8 +113,8 @@ class Loader:
 _schemas = (f"census_lake_{number}" for number in itertools.count())
 
 
-def make_loader(kind: str, folder: Path, spark: SparkSession) -> Loader:
-    """Return a loader into a new, empty warehouse of a kind."""
+def make_loader(kind: str, folder: Path, spark: SparkSession, *, schema: str | None = None) -> Loader:
+    """Return a loader into a warehouse of a kind: a new, empty one unless its schema is given."""
     if kind == "duckdb":
         database = folder / "it's [a] warehouse.duckdb"
 
@@ -111,7 +123,7 @@ def make_loader(kind: str, folder: Path, spark: SparkSession) -> Loader:
                 return connection.sql(f"select * from census_lake.{table}").to_arrow_table().to_pylist()
 
         return Loader(DuckDbWarehouse(database, "census_lake", busy_seconds=1), spark, select_duckdb)
-    schema = next(_schemas)
+    schema = schema or next(_schemas)
 
     def select_spark(table: str) -> list[dict[str, Any]]:
         rows = spark.table(f"{schema}.{table}").toArrow().to_pylist()
@@ -143,6 +155,21 @@ def loader(warehouse_kind: str, tmp_path: Path, spark: SparkSession) -> Loader:
 def duckdb_loader(tmp_path: Path, spark: SparkSession) -> Loader:
     """Give a loader into a new DuckDB database, for what no warehouse has a part in."""
     return make_loader("duckdb", tmp_path, spark)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """Make a dbt project with a DuckDB target, and others that lead nowhere."""
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "dbt_project.yml").write_text("name: shop\nprofile: shop\n")
+    outputs: dict[str, Any] = {
+        "dev": {"type": "duckdb", "path": str(tmp_path / "shop.duckdb")},
+        "nowhere": {"type": "duckdb", "path": str(tmp_path / "no" / "such" / "shop.duckdb")},
+        "old": {"type": "sybase"},
+    }
+    write_profile(folder, outputs)
+    return folder
 
 
 @pytest.fixture

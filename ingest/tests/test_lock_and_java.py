@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from synctrail import java
-from synctrail.errors import BusyError, SparkError
+from synctrail.errors import BusyError, SparkError, WarehouseError
 from synctrail.lock import exclusive_lock
 
 HOLDER = """
@@ -60,6 +60,16 @@ def test_waiting_for_a_lock(tmp_path, holder):
     subprocess.Popen(["/bin/sh", "-c", f"sleep 0.5; kill -9 {holder.pid}"])
     with exclusive_lock(tmp_path / "lock", wait_seconds=30):
         pass
+
+
+def test_a_lock_that_cannot_be_written_names_its_place(tmp_path):
+    (tmp_path / "file").touch()
+    told = rf"cannot write {tmp_path / 'file'}: File exists; give .* or correct the target in profiles.yml"
+    with (
+        pytest.raises(WarehouseError, match=told),
+        exclusive_lock(tmp_path / "file" / "lock", wait_seconds=0),
+    ):
+        pytest.fail("the lock was given")
 
 
 def fake_java(home: Path, version: str) -> Path:

@@ -2,8 +2,9 @@
     A query with one row per row of `messages`, a relation or CTE with the columns message and destination:
     these two, and the category, is_retryable and suggested_action of the first rule that matches.
 
-    The message is lower-cased, cut to its first 4,000 characters, and matched in part. A rule that names a
-    destination holds where the row's destination contains that name, letters and digits alone compared:
+    A message's first 4,000 characters are matched in part: by the user's rules in lower case, by the package's as
+    error_words writes them. A rule that names a destination holds where the row's destination contains that name,
+    letters and digits alone compared:
     `google_ads` holds for `GoogleAds` and for `Google Ads Customer Match`.
 
     The rules are read before the model runs and become literals of one CASE: an expression that is compiled
@@ -20,6 +21,7 @@
             message,
             destination,
             lower(substring(message, 1, 4000)) as message_text,
+            {{ synctrail.error_words('substring(message, 1, 4000)') }} as message_words,
             {{ synctrail.regexp_replace('lower(destination)', '[^a-z0-9]+', '') }} as destination_text
         from {{ messages }}
     ),
@@ -28,7 +30,7 @@
         select
             message,
             destination,
-            {{ synctrail.first_error_rule('message_text', 'destination_text') }} as rule_number
+            {{ synctrail.first_error_rule('message_text', 'message_words', 'destination_text') }} as rule_number
         from texts
     )
 
@@ -44,11 +46,31 @@
     left join rules on matched.rule_number = rules.rule_number
 {%- endmacro %}
 
+{#
+    The text in lower case with its words one space apart, so that one pattern holds for InvalidEmail,
+    INVALID_EMAIL, invalid-email and invalid email.
+#}
+{% macro error_words(text) %}
+    {%- set ns = namespace(text=text) -%}
+    {%- for pattern, replacement in synctrail.error_words_steps() -%}
+        {%- set ns.text = synctrail.regexp_replace(ns.text, pattern, replacement) -%}
+    {%- endfor -%}
+    {{- return('lower(' ~ ns.text ~ ')') -}}
+{% endmacro %}
+
+{% macro error_words_steps() %}
+    {{- return([
+        ('([a-z])([A-Z])', '\\1 \\2'),
+        ('([A-Z][A-Z])([A-Z][a-z][a-z])', '\\1 \\2'),
+        ('[ _-]+', ' ')
+    ]) -}}
+{% endmacro %}
+
 {# The rule_number of the first rule that matches, or null. #}
-{% macro first_error_rule(message_text, destination_text) -%}
+{% macro first_error_rule(message_text, message_words, destination_text) -%}
     {%- set conditions = [] -%}
-    {%- for rule_number, destination, pattern in synctrail.readable_error_rules() -%}
-        {%- set condition = synctrail.regexp_like(message_text, pattern) -%}
+    {%- for rule_number, is_of_package, destination, pattern in synctrail.readable_error_rules() -%}
+        {%- set condition = synctrail.regexp_like(message_words if is_of_package else message_text, pattern) -%}
         {%- if destination -%}
             {%- set name = modules.re.sub('[^a-z0-9]+', '', destination | lower) -%}
             {%- set condition = destination_text ~ " like '%" ~ name ~ "%' and " ~ condition -%}
@@ -71,7 +93,7 @@
     {%- endif -%}
     {{- return(
         run_query(
-            'select rule_number, destination, pattern from (' ~ synctrail.error_rules()
+            'select rule_number, is_of_package, destination, pattern from (' ~ synctrail.error_rules()
             ~ ') as numbered order by rule_number'
         ).rows
     ) -}}

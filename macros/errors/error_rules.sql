@@ -6,6 +6,7 @@
     {%- set own_rules = var('synctrail_error_rules', none) -%}
     select
         row_number() over (order by is_of_package, priority, pattern, category) as rule_number,
+        is_of_package,
         destination,
         pattern,
         category,
