@@ -30,10 +30,8 @@ help:  ## List the targets
 demo: .cache/demo.ready  ## Sample lake, load, dbt build, findings (WAREHOUSE=duckdb or spark)
 	$(PYTHON) demo/demo.py --warehouse $(WAREHOUSE)
 
-# Two at a time: Spark waits as much as it works.
 .PHONY: test
-test: .cache/dev.ready .cache/bouncer.ready .cache/deps.ready  ## Everything that must pass: lint, the loader, the package, the demo
-	$(MAKE) --no-print-directory --jobs=2 --output-sync=target test-ingest test-spark test-package test-demo lint
+test: lint test-ingest test-package test-spark test-demo  ## Everything that must pass: lint, the loader, the package, the demo
 
 .PHONY: lint
 lint: .cache/dev.ready .cache/bouncer.ready  ## ruff, mypy, sqlfluff, dbt's deprecations, dbt-bouncer

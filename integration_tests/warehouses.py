@@ -17,13 +17,13 @@ import psycopg2.extras
 import pyarrow as pa
 from dbt.adapters.duckdb.connections import DuckDBConnectionManager
 from postgres_server import PostgresServer
-from pyspark.sql import SparkSession
 from rich.console import Console
 from staging_rows import TABLES
 
 from synctrail.jars import delta_jars
 from synctrail.load import load
 from synctrail.progress import Reporter
+from synctrail.spark_session import spark_session
 from synctrail.warehouses.spark import SparkWarehouse
 
 STAGING_SCHEMA = "census_lake"
@@ -155,6 +155,7 @@ class Spark:
     def __init__(self, folder: Path) -> None:
         metastore = f"jdbc:derby:;databaseName={folder}/metastore"
         settings = {
+            "spark.master": "local[2]",
             "spark.jars": ",".join(map(str, delta_jars(JARS))),
             "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
             "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
@@ -168,12 +169,10 @@ class Spark:
             "spark.ui.enabled": "false",
             "spark.ui.showConsoleProgress": "false",
         }
-        builder = SparkSession.builder.master("local[2]").enableHiveSupport()
-        for name, value in settings.items():
-            builder = builder.config(name, value)
-        self.session = builder.getOrCreate()
-        self.schemas = {STAGING_SCHEMA, MODEL_SCHEMA}
+        # As the loader starts it, which reads files in the same session.
+        self.session = spark_session(settings, hive=True)
         self.session.sparkContext.setLogLevel("OFF")
+        self.schemas = {STAGING_SCHEMA, MODEL_SCHEMA}
 
     def write_staging(self, tables: dict[str, list[dict[str, object]]]) -> None:
         """Make the staging tables hold exactly these rows."""
