@@ -12,7 +12,8 @@ from warehouses import Warehouse
 def compiled(project: Project, name: str, variables: Mapping[str, object] | None = None) -> str:
     """Return an analysis as SQL."""
     project.run("compile", "--select", name, variables=variables)
-    return (project.folder / "target" / "compiled" / "synctrail" / "analyses" / f"{name}.sql").read_text()
+    analyses = project.target_path(variables) / "compiled" / "synctrail" / "analyses"
+    return (analyses / f"{name}.sql").read_text()
 
 
 def answer(

@@ -52,8 +52,14 @@ def warehouse(
     opened.close()
 
 
+@pytest.fixture(scope="session")
+def dbt_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give one folder for all that dbt writes, so that it parses the project once and not for each test."""
+    return tmp_path_factory.mktemp("dbt")
+
+
 @pytest.fixture
-def project(warehouse: Warehouse, tmp_path: Path) -> Project:
+def project(warehouse: Warehouse, dbt_folder: Path) -> Project:
     """Give the integration project on an empty warehouse."""
     warehouse.reset()
-    return Project(warehouse.target, tmp_path)
+    return Project(warehouse.target, dbt_folder)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from hashlib import sha256
 from pathlib import Path
 
 from dbt.cli.main import dbtRunner
@@ -12,11 +13,15 @@ PROJECT = Path(__file__).parent
 
 
 class Project:
-    """The integration project on one target; what dbt writes goes to a folder of the test's own."""
+    """The integration project on one target; what dbt writes goes to a folder."""
 
     def __init__(self, target: str, folder: Path) -> None:
         self.target = target
         self.folder = folder
+
+    def target_path(self, variables: Mapping[str, object] | None = None) -> Path:
+        """Return where dbt compiles to: a place for each set of variables, since other ones make it parse anew."""
+        return self.folder / sha256(_as_json(variables).encode()).hexdigest()[:16]
 
     def run(self, command: str, *arguments: str, variables: Mapping[str, object] | None = None) -> None:
         """Run a dbt command; a failure is an AssertionError that names each node that failed and why."""
@@ -29,8 +34,8 @@ class Project:
                 "--project-dir", str(PROJECT),
                 "--profiles-dir", str(PROJECT),
                 "--target", self.target,
-                "--target-path", str(self.folder / "target"),
-                "--vars", json.dumps(dict(variables or {})),
+                "--target-path", str(self.target_path(variables)),
+                "--vars", _as_json(variables),
             ]
         )  # fmt: skip
         if outcome.success:
@@ -40,3 +45,7 @@ class Project:
             f"{r.node.name}: {r.message}" for r in results if r.status in ("error", "fail", "runtime error")
         ]
         raise AssertionError("\n".join(failures) or str(outcome.exception))
+
+
+def _as_json(variables: Mapping[str, object] | None) -> str:
+    return json.dumps(dict(variables or {}))
