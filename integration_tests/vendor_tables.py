@@ -81,3 +81,14 @@ HIGHTOUCH_RUNS = {
     "finished_at": TIME,
     **dict.fromkeys(HIGHTOUCH_COUNTS, NUMBER),
 }
+
+RUDDERSTACK_LOG = {
+    "connection_id": TEXT,
+    "sync_run_id": TEXT,
+    "primary_key": TEXT,
+    "operation": TEXT,
+    "status": TEXT,
+    "error_reason": TEXT,
+    "sync_started_at": TIME,
+    "sync_finished_at": TIME,
+}

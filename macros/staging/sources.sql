@@ -4,7 +4,8 @@
     {{- return({
         'census_lake': census,
         'census_writeback': census,
-        'hightouch': ['attempts', 'runs']
+        'hightouch': ['attempts', 'runs'],
+        'rudderstack': ['attempts']
     }) -}}
 {% endmacro %}
 
