@@ -47,8 +47,8 @@ test-ingest: .cache/dev.ready  ## The loader's tests
 
 .PHONY: test-package
 test-package: .cache/dev.ready .cache/deps.ready  ## The dbt package on DuckDB, and on Postgres what engines may tell differently
-	$(PYTHON) -m pytest integration_tests/tests --warehouse duckdb
-	$(PYTHON) -m pytest integration_tests/tests --warehouse postgres -m every_warehouse
+	$(PYTHON) -m pytest -n 2 integration_tests/tests --warehouse duckdb
+	$(PYTHON) -m pytest -n 2 integration_tests/tests --warehouse postgres -m every_warehouse
 
 .PHONY: test-spark
 test-spark: .cache/dev.ready .cache/deps.ready  ## The dbt package on Spark with Delta: what engines may tell differently

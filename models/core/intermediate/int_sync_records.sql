@@ -5,10 +5,11 @@
 {%- set touched_syncs = synctrail.touched_syncs([
     (ref('int_sync_changelog'), '_build_id > ' ~ last_build_id)
 ]) if is_incremental_build -%}
-{%- set columns = [
+{%- set changelog_columns = [
     'sync_key', 'run_key', 'log_key', 'source_system', 'sync_id', 'sync_run_id', 'row_id', 'op_type', 'status',
     'failure_reason', 'fields', 'payload_kind', 'split_group', 'batch_started_at', '_census_logged_at'
-] %}
+] -%}
+{%- set columns = ['record_key'] + changelog_columns + ['is_in_model', 'in_destination'] %}
 
 with {% if is_incremental_build -%}
 touched_records as (
@@ -46,32 +47,26 @@ settled_attempts as (
         and {{ synctrail.of_touched_syncs('changelog', touched_syncs) }}
         {%- endif %}
 
+),
+
+sync_records as (
+
+    select
+        settled_attempts.record_key,
+        {{ synctrail.prefixed('changelog', changelog_columns) }},
+        changelog.operation_kind <> 'removal' as is_in_model,
+        settled_attempts.in_destination
+    from settled_attempts
+    inner join {{ ref('int_sync_changelog') }} as changelog on settled_attempts.log_key = changelog.log_key
+    where
+        settled_attempts.place_from_last = 1
+        {%- if is_incremental_build %}
+        and {{ synctrail.of_touched_syncs('changelog', touched_syncs) }}
+        {%- endif %}
+
 )
 
-select
-    settled_attempts.record_key,
-    {{ synctrail.prefixed('changelog', columns) }},
-    changelog.operation_kind <> 'removal' as is_in_model,
-    settled_attempts.in_destination,
-    false as _is_deleted,
-    {{ synctrail.build_id() }} as _build_id
-from settled_attempts
-inner join {{ ref('int_sync_changelog') }} as changelog on settled_attempts.log_key = changelog.log_key
-where settled_attempts.place_from_last = 1
-{%- if is_incremental_build %}
-    and {{ synctrail.of_touched_syncs('changelog', touched_syncs) }}
-
-union all
-
-select
-    stored.record_key,
-    {{ synctrail.prefixed('stored', columns) }},
-    stored.is_in_model,
-    stored.in_destination,
-    true as _is_deleted,
-    {{ synctrail.build_id() }} as _build_id
-from {{ this }} as stored
-inner join touched_records on stored.record_key = touched_records.record_key
-left join settled_attempts on stored.record_key = settled_attempts.record_key
-where settled_attempts.record_key is null and {{ synctrail.of_touched_syncs('stored', touched_syncs) }}
-{%- endif %}
+{{ synctrail.rows_and_tombstones('sync_records', 'record_key', columns,
+    'inner join touched_records on stored.record_key = touched_records.record_key where '
+    ~ synctrail.of_touched_syncs('stored', touched_syncs)
+) }}

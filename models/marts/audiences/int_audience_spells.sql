@@ -140,21 +140,7 @@ identified_spells as (
 
 )
 
-select
-    {{ columns | join(',\n    ') }},
-    false as _is_deleted,
-    {{ synctrail.build_id() }} as _build_id
-from identified_spells
-{%- if is_incremental_build %}
-
-union all
-
-select
-    {{ synctrail.prefixed('stored', columns) }},
-    true as _is_deleted,
-    {{ synctrail.build_id() }} as _build_id
-from {{ this }} as stored
-inner join touched_records on stored.record_key = touched_records.record_key
-left join identified_spells on stored.spell_key = identified_spells.spell_key
-where identified_spells.spell_key is null and not stored._is_deleted and {{ synctrail.of_touched_syncs('stored', touched_syncs) }}
-{%- endif %}
+{{ synctrail.rows_and_tombstones('identified_spells', 'spell_key', columns,
+    'inner join touched_records on stored.record_key = touched_records.record_key where '
+    ~ synctrail.of_touched_syncs('stored', touched_syncs)
+) }}

@@ -144,24 +144,26 @@ erroneous_records as (
 
 ),
 
-{# The errors of these records and their successes, in run order and attempt order. -#}
-ordered_attempts as (
+{# The errors of these records and their successes, with the number of successes from each on, in run order and attempt
+   order: the same for a success and for the errors that it is the first to follow. -#}
+counted_successes as (
 
     select
         sync_log.log_key,
         sync_log.record_key,
         sync_log.status,
         coalesce(sync_log.batch_started_at, runs.started_at, sync_log._census_logged_at) as occurred_at,
-        row_number() over (
+        count(case when sync_log.status = 'succeeded' then 1 end) over (
             partition by sync_log.record_key
             order by
-                runs.run_number,
+                runs.run_number desc,
                 {%- for column in attempt_order %}
-                case when sync_log.{{ column }} is null then 0 else 1 end,
-                sync_log.{{ column }},
+                case when sync_log.{{ column }} is null then 0 else 1 end desc,
+                sync_log.{{ column }} desc,
                 {%- endfor %}
-                sync_log.log_id
-        ) as place
+                sync_log.log_id desc
+            rows between unbounded preceding and current row
+        ) as n_successes_from_here
     from {{ ref('int_sync_log') }} as sync_log
     inner join erroneous_records on sync_log.record_key = erroneous_records.record_key
     inner join runs on sync_log.run_key = runs.run_key
@@ -174,29 +176,14 @@ ordered_attempts as (
 
 ),
 
-next_successes as (
-
-    select
-        log_key,
-        record_key,
-        status,
-        min(case when status = 'succeeded' then place end) over (
-            partition by record_key order by place rows between 1 following and unbounded following
-        ) as success_place
-    from ordered_attempts
-
-),
-
 resolutions as (
 
     select
-        next_successes.log_key,
-        successes.occurred_at as resolved_at
-    from next_successes
-    inner join ordered_attempts as successes
-        on next_successes.record_key = successes.record_key
-        and next_successes.success_place = successes.place
-    where next_successes.status <> 'succeeded'
+        log_key,
+        max(case when status = 'succeeded' then occurred_at end) over (
+            partition by record_key, n_successes_from_here
+        ) as resolved_at
+    from counted_successes
 
 ),
 
@@ -227,26 +214,9 @@ judged_errors as (
 
 )
 
-select
-    {{ columns | join(',\n    ') }},
-    false as _is_deleted,
-    {{ synctrail.build_id() }} as _build_id
-from judged_errors
-{%- if is_incremental_build %}
-
-union all
-
-select
-    {{ synctrail.prefixed('stored', columns) }},
-    true as _is_deleted,
-    {{ synctrail.build_id() }} as _build_id
-from {{ this }} as stored
-left join touched_records on stored.record_key = touched_records.record_key
-left join touched_attempts on stored.log_key = touched_attempts.log_key
-left join errors on stored.log_key = errors.log_key
-where
-    not stored._is_deleted
-    and {{ synctrail.of_touched_syncs('stored', touched_syncs) }}
-    and errors.log_key is null
-    and (touched_records.record_key is not null or touched_attempts.log_key is not null)
-{%- endif %}
+{{ synctrail.rows_and_tombstones('judged_errors', 'log_key', columns,
+    'left join touched_records on stored.record_key = touched_records.record_key
+        left join touched_attempts on stored.log_key = touched_attempts.log_key
+        where (touched_records.record_key is not null or touched_attempts.log_key is not null) and '
+    ~ synctrail.of_touched_syncs('stored', touched_syncs)
+) }}

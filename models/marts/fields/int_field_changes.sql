@@ -94,24 +94,7 @@ field_changes as (
 
 )
 
-select
-    {{ columns | join(',\n    ') }},
-    false as _is_deleted,
-    {{ synctrail.build_id() }} as _build_id
-from field_changes
-{%- if is_incremental_build %}
-
-union all
-
-select
-    {{ synctrail.prefixed('stored', columns) }},
-    true as _is_deleted,
-    {{ synctrail.build_id() }} as _build_id
-from {{ this }} as stored
-inner join updates on stored.log_key = updates.log_key
-left join field_changes on stored.field_change_key = field_changes.field_change_key
-where
-    not stored._is_deleted
-    and field_changes.field_change_key is null
-    and {{ synctrail.of_touched_syncs('stored', touched_syncs) }}
-{%- endif %}
+{{ synctrail.rows_and_tombstones('field_changes', 'field_change_key', columns,
+    'inner join updates on stored.log_key = updates.log_key where '
+    ~ synctrail.of_touched_syncs('stored', touched_syncs)
+) }}

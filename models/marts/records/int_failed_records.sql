@@ -133,21 +133,7 @@ failed_records as (
 
 )
 
-select
-    {{ columns | join(',\n    ') }},
-    false as _is_deleted,
-    {{ synctrail.build_id() }} as _build_id
-from failed_records
-{%- if is_incremental_build %}
-
-union all
-
-select
-    {{ synctrail.prefixed('stored', columns) }},
-    true as _is_deleted,
-    {{ synctrail.build_id() }} as _build_id
-from {{ this }} as stored
-inner join touched_records on stored.record_key = touched_records.record_key
-left join failed_records on stored.record_key = failed_records.record_key
-where failed_records.record_key is null and not stored._is_deleted and {{ synctrail.of_touched_syncs('stored', touched_syncs) }}
-{%- endif %}
+{{ synctrail.rows_and_tombstones('failed_records', 'record_key', columns,
+    'inner join touched_records on stored.record_key = touched_records.record_key where '
+    ~ synctrail.of_touched_syncs('stored', touched_syncs)
+) }}

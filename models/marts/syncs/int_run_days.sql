@@ -7,9 +7,9 @@
     (ref('int_sync_changelog'), '_build_id > ' ~ last_build_id),
     (ref('int_run_order'), '_order_build_id > ' ~ last_build_id)
 ]) if is_incremental_build -%}
-{%- set counts = [
-    'n_attempts', 'n_succeeded', 'n_rejected', 'n_invalid', 'n_added', 'n_changed', 'n_removed',
-    'n_inferred_removals', 'n_members_attempted', 'n_members_gained', 'n_members_lost'
+{%- set columns = [
+    'run_day_key', 'run_key', 'activity_date', 'n_attempts', 'n_succeeded', 'n_rejected', 'n_invalid', 'n_added',
+    'n_changed', 'n_removed', 'n_inferred_removals', 'n_members_attempted', 'n_members_gained', 'n_members_lost'
 ] %}
 
 with runs as (
@@ -100,27 +100,6 @@ keyed_run_days as (
 
 )
 
-select
-    run_day_key,
-    run_key,
-    activity_date,
-    {{ counts | join(',\n    ') }},
-    false as _is_deleted,
-    {{ synctrail.build_id() }} as _build_id
-from keyed_run_days
-{%- if is_incremental_build %}
-
-union all
-
-select
-    stored.run_day_key,
-    stored.run_key,
-    stored.activity_date,
-    {{ synctrail.prefixed('stored', counts) }},
-    true as _is_deleted,
-    {{ synctrail.build_id() }} as _build_id
-from {{ this }} as stored
-inner join touched_runs on stored.run_key = touched_runs.run_key
-left join keyed_run_days on stored.run_day_key = keyed_run_days.run_day_key
-where keyed_run_days.run_day_key is null and not stored._is_deleted
-{%- endif %}
+{{ synctrail.rows_and_tombstones('keyed_run_days', 'run_day_key', columns,
+    'inner join touched_runs on stored.run_key = touched_runs.run_key where 1 = 1'
+) }}

@@ -1,0 +1,47 @@
+{#
+    What a build writes into a history table: the rows as they are now and, where it adds to the table, a tombstone for
+    each stored row of what it has touched that is no more. A window tells which, and not a join with the rows as they
+    are now: engines that inline CTEs would work these out twice.
+
+    rows: name of the CTE of the rows as they are now
+    unique_key: the table's key
+    columns: the table's columns, but for the two of the history itself
+    of_touched: what follows `from <the table> as stored` to keep the rows of what the build has touched, each once
+#}
+{% macro rows_and_tombstones(rows, unique_key, columns, of_touched) %}
+{%- if not synctrail.is_incremental_build() -%}
+select
+    {{ columns | join(',\n    ') }},
+    false as _is_deleted,
+    {{ synctrail.build_id() }} as _build_id
+from {{ rows }}
+{%- else -%}
+select
+    {{ columns | join(',\n    ') }},
+    _is_deleted,
+    {{ synctrail.build_id() }} as _build_id
+from (
+    select
+        *,
+        row_number() over (
+            partition by {{ unique_key }} order by case when _is_deleted then 1 else 0 end
+        ) as place
+    from (
+        select
+            {{ columns | join(',\n            ') }},
+            false as _is_deleted
+        from {{ rows }}
+
+        union all
+
+        select
+            {{ synctrail.prefixed('stored', columns) }},
+            true as _is_deleted
+        from {{ this }} as stored
+        {{ of_touched }}
+            and not stored._is_deleted
+    ) as candidates
+) as placed_candidates
+where place = 1
+{%- endif %}
+{% endmacro %}
