@@ -63,8 +63,8 @@ def test_labelled_messages_get_their_category_and_template(project: Project, war
         project, warehouse, {message.id: (message.text, message.destination) for message in messages}
     )
     answers = [categories[message.text, message.destination] for message in messages]
-    assert mean(a["category"] == m.category for a, m in zip(answers, messages, strict=True)) >= 0.97
-    assert mean(a["is_retryable"] == m.is_retryable for a, m in zip(answers, messages, strict=True)) >= 0.97
+    assert mean(a["category"] == m.category for a, m in zip(answers, messages, strict=True)) >= 0.98
+    assert mean(a["is_retryable"] == m.is_retryable for a, m in zip(answers, messages, strict=True)) >= 0.98
     whole, _, apart = template_shares(messages, {name: text or "" for name, text in templates.items()})
     assert whole >= 0.95
     assert apart >= 0.95
@@ -72,7 +72,7 @@ def test_labelled_messages_get_their_category_and_template(project: Project, war
         assert templates == {row["id"]: row["error_template"] for row in csv.DictReader(file)}
 
 
-@pytest.mark.parametrize(("path", "floor"), [(OTHER_MESSAGES, 0.95), (UNSEEN_MESSAGES, 0.88)])
+@pytest.mark.parametrize(("path", "floor"), [(OTHER_MESSAGES, 0.95), (UNSEEN_MESSAGES, 0.87)])
 def test_messages_of_other_destinations_get_their_category(
     project: Project, warehouse: Warehouse, path: Path, floor: float
 ) -> None:
@@ -83,7 +83,7 @@ def test_messages_of_other_destinations_get_their_category(
     given = {pair: (row["category"], row["is_retryable"]) for pair, row in categories.items()}
     category, retryable = right_shares(messages, given)
     assert category >= floor
-    assert retryable >= 0.95
+    assert retryable >= 0.98
 
 
 def test_no_message_is_in_two_sets() -> None:
@@ -95,7 +95,7 @@ def test_no_message_is_in_two_sets() -> None:
     assert not first & other
     assert not (first | other) & unseen
     assert len(other) == len(texts[1]) >= 300
-    assert len(unseen) == len(texts[2]) >= 300
+    assert len(unseen) == len(texts[2]) >= 500
 
 
 @pytest.mark.parametrize(
