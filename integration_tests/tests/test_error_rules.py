@@ -15,6 +15,8 @@ from warehouses import Warehouse
 
 sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
 from error_rules import (
+    OTHER_MESSAGES,
+    UNSEEN_MESSAGES,
     alternatives,
     fault,
     leave_one_destination_out,
@@ -61,8 +63,8 @@ def test_labelled_messages_get_their_category_and_template(project: Project, war
         project, warehouse, {message.id: (message.text, message.destination) for message in messages}
     )
     answers = [categories[message.text, message.destination] for message in messages]
-    assert mean(a["category"] == m.category for a, m in zip(answers, messages, strict=True)) >= 0.95
-    assert mean(a["is_retryable"] == m.is_retryable for a, m in zip(answers, messages, strict=True)) >= 0.95
+    assert mean(a["category"] == m.category for a, m in zip(answers, messages, strict=True)) >= 0.98
+    assert mean(a["is_retryable"] == m.is_retryable for a, m in zip(answers, messages, strict=True)) >= 0.98
     whole, _, apart = template_shares(messages, {name: text or "" for name, text in templates.items()})
     assert whole >= 0.95
     assert apart >= 0.95
@@ -70,22 +72,30 @@ def test_labelled_messages_get_their_category_and_template(project: Project, war
         assert templates == {row["id"]: row["error_template"] for row in csv.DictReader(file)}
 
 
-def test_messages_of_other_destinations_get_their_category(project: Project, warehouse: Warehouse) -> None:
-    messages = read_other_messages()
+@pytest.mark.parametrize(("path", "floor"), [(OTHER_MESSAGES, 0.95), (UNSEEN_MESSAGES, 0.87)])
+def test_messages_of_other_destinations_get_their_category(
+    project: Project, warehouse: Warehouse, path: Path, floor: float
+) -> None:
+    messages = read_other_messages(path)
     categories, _ = classify(
         project, warehouse, {message.id: (message.text, message.destination) for message in messages}
     )
     given = {pair: (row["category"], row["is_retryable"]) for pair, row in categories.items()}
     category, retryable = right_shares(messages, given)
-    assert category >= 0.93
-    assert retryable >= 0.95
+    assert category >= floor
+    assert retryable >= 0.98
 
 
-def test_the_other_messages_are_not_those_that_rules_were_first_made_on() -> None:
-    known = {message.text.lower() for message in read_messages()}
-    other = [message.text.lower() for message in read_other_messages()]
-    assert known.isdisjoint(other)
-    assert len(set(other)) == len(other) >= 300
+def test_no_message_is_in_two_sets() -> None:
+    texts = [
+        [message.text.lower() for message in messages]
+        for messages in (read_messages(), read_other_messages(), read_other_messages(UNSEEN_MESSAGES))
+    ]
+    first, other, unseen = map(set, texts)
+    assert not first & other
+    assert not (first | other) & unseen
+    assert len(other) == len(texts[1]) >= 300
+    assert len(unseen) == len(texts[2]) >= 500
 
 
 @pytest.mark.parametrize(
@@ -243,5 +253,5 @@ def test_a_pattern_splits_at_its_outer_alternatives_alone() -> None:
 
 def test_rules_hold_on_destinations_that_they_were_not_made_for() -> None:
     category, retryable = leave_one_destination_out(read_rules(), read_messages())
-    assert category >= 0.85
-    assert retryable >= 0.85
+    assert category >= 0.86
+    assert retryable >= 0.96
