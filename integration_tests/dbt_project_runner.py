@@ -20,7 +20,7 @@ class Project:
         self.folder = folder
 
     def target_path(self, variables: Mapping[str, object] | None = None) -> Path:
-        """Return where dbt compiles to: a place for each set of variables, since other ones make it parse anew."""
+        """Return where dbt compiles to: a place for each set of variables, which dbt parses once."""
         return self.folder / sha256(_as_json(variables).encode()).hexdigest()[:16]
 
     def run(self, command: str, *arguments: str, variables: Mapping[str, object] | None = None) -> None:
