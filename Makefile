@@ -37,7 +37,7 @@ test: lint test-ingest test-package test-spark test-demo  ## Everything that mus
 lint: .cache/dev.ready .cache/bouncer.ready  ## ruff, mypy, sqlfluff, dbt's deprecations, dbt-bouncer
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	MYPYPATH=ingest/src:benchmarks:integration_tests $(BIN)/mypy ingest/src benchmarks demo integration_tests/*.py integration_tests/tests/*.py
+	MYPYPATH=ingest/src:benchmarks:integration_tests $(BIN)/mypy ingest/src benchmarks demo integration_tests/*.py integration_tests/warehouses integration_tests/tests/*.py
 	$(PYTHON) integration_tests/lint_package.py
 	.cache/bouncer/bin/dbt-bouncer --config-file dbt-bouncer.yml
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from dbt_project_runner import Project
-from warehouses import WAREHOUSES, Warehouse
+from warehouses import WAREHOUSES, Warehouse, open_warehouse
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -47,7 +47,7 @@ def warehouse(
     """Open a warehouse of the name that the session was asked for."""
     folder = tmp_path_factory.mktemp(request.param)
     os.environ["SYNCTRAIL_TEST_DIR"] = str(folder)
-    opened = WAREHOUSES[request.param](folder)
+    opened = open_warehouse(request.param, folder)
     yield opened
     opened.close()
 

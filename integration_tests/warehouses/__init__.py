@@ -1,0 +1,25 @@
+"""The warehouses that the integration project runs on, behind one small interface."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from typing import cast
+
+from warehouses.warehouse import Warehouse
+
+__all__ = ["WAREHOUSES", "Warehouse", "open_warehouse"]
+
+# Where the class of each is. A module is imported when its warehouse is asked for: not every environment has
+# the packages of all.
+WAREHOUSES = {
+    "duckdb": "warehouses.duckdb_file.DuckDB",
+    "postgres": "warehouses.postgres.Postgres",
+    "spark": "warehouses.spark_catalog.Spark",
+}
+
+
+def open_warehouse(name: str, folder: Path) -> Warehouse:
+    """Start or make a warehouse; what it keeps on disk goes to a folder."""
+    module, _, kind = WAREHOUSES[name].rpartition(".")
+    return cast(Warehouse, getattr(import_module(module), kind)(folder))

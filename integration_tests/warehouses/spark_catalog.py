@@ -1,0 +1,84 @@
+"""Spark: a local session with Delta tables."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from rich.console import Console
+
+from synctrail.jars import delta_jars
+from synctrail.load import load
+from synctrail.progress import Reporter
+from synctrail.spark_session import spark_session
+from synctrail.warehouses.spark import SparkWarehouse
+from warehouses.warehouse import MODEL_SCHEMA, PROJECT, STAGING_SCHEMA, aware, staging_table
+
+# The Delta jars that set-up brings into the checkout.
+JARS = PROJECT.parent / ".cache" / "jars"
+
+
+class Spark:
+    """A local Spark with Delta tables and a metastore of its own."""
+
+    target = "spark"
+
+    def __init__(self, folder: Path) -> None:
+        metastore = f"jdbc:derby:;databaseName={folder}/metastore"
+        settings = {
+            "spark.master": "local[2]",
+            "spark.jars": ",".join(map(str, delta_jars(JARS))),
+            "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+            "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+            "spark.databricks.delta.snapshotPartitions": "1",
+            "spark.sql.shuffle.partitions": "2",
+            "spark.sql.session.timeZone": "UTC",
+            "spark.sql.warehouse.dir": str(folder / "spark-warehouse"),
+            "spark.hadoop.javax.jdo.option.ConnectionURL": f"{metastore};create=true",
+            "spark.driver.extraJavaOptions": f"-Dderby.system.home={folder}",
+            "spark.driver.memory": "2g",
+            "spark.ui.enabled": "false",
+            "spark.ui.showConsoleProgress": "false",
+        }
+        # As the loader starts it, which reads files in the same session.
+        self.session = spark_session(settings, hive=True)
+        self.session.sparkContext.setLogLevel("OFF")
+        self.schemas = {STAGING_SCHEMA, MODEL_SCHEMA}
+
+    def write_staging(self, tables: dict[str, list[dict[str, object]]]) -> None:
+        """Make the staging tables hold exactly these rows."""
+        self.session.sql(f"create schema if not exists {STAGING_SCHEMA}")
+        for name, rows in tables.items():
+            frame = self.session.createDataFrame(staging_table(name, rows))
+            frame.coalesce(1).write.format("delta").mode("overwrite").saveAsTable(f"{STAGING_SCHEMA}.{name}")
+
+    def load(self, lake: Path) -> None:
+        """Load what is new in a lake, in the session that dbt uses too."""
+        reporter = Reporter(Console(file=io.StringIO()))
+        load(self.session, SparkWarehouse(STAGING_SCHEMA, {}), str(lake), reporter)
+
+    def write_tables(self, schema: str, tables: dict[str, pa.Table]) -> None:
+        """Make a vendor's schema hold exactly these tables."""
+        self.schemas.add(schema)
+        self.session.sql(f"drop schema if exists {schema} cascade")
+        self.session.sql(f"create schema {schema}")
+        for name, rows in tables.items():
+            frame = self.session.createDataFrame(rows)
+            frame.coalesce(1).write.format("delta").saveAsTable(f"{schema}.{name}")
+
+    def query(self, sql: str) -> list[dict[str, Any]]:
+        """Return the rows of a query; timestamps are aware, in UTC."""
+        self.session.sql(f"use {MODEL_SCHEMA}")
+        rows = self.session.sql(sql).toArrow().to_pylist()
+        return [{name: aware(value) for name, value in row.items()} for row in rows]
+
+    def reset(self) -> None:
+        """Drop every table and view."""
+        for schema in self.schemas:
+            self.session.sql(f"drop schema if exists {schema} cascade")
+
+    def close(self) -> None:
+        """Stop the session."""
+        self.session.stop()
