@@ -19,7 +19,7 @@ DAMAGE = {
     "update int_sync_changelog set is_final_attempt = true": {
         "sync_changelog_has_one_final_attempt_per_record_and_run",
     },
-    "update int_run_counts set num_inferred_remove = num_inferred_remove + 1": {
+    "update sync_runs set num_inferred_remove = num_inferred_remove + 1": {
         "sync_runs_count_the_inferred_removals",
     },
     "update int_run_days set n_members_gained = n_members_gained + 1": {

@@ -4,22 +4,16 @@
     order.
 #}
 {% macro new_loads(staging_relations) %}
-    {%- set loads = [] -%}
-    {%- if execute -%}
-        {%- set query -%}
-            select distinct staged._load_id
-            from (
-                {%- for relation in staging_relations %}
-                select distinct _load_id from {{ relation }}
-                {%- if not loop.last %} union all {% endif %}
-                {%- endfor %}
-            ) as staged
-            left join (select distinct _load_id from {{ this }}) as seen on staged._load_id = seen._load_id
-            where seen._load_id is null
-        {%- endset -%}
-        {%- for load_id in run_query(query).columns[0].values() -%}
-            {%- do loads.append(dbt.string_literal(load_id)) -%}
-        {%- endfor -%}
-    {%- endif -%}
-    {{- return(loads or ["''"]) -}}
+    {%- set query -%}
+        select staged._load_id
+        from (
+            {%- for relation in staging_relations %}
+            select distinct _load_id from {{ relation }}
+            {%- if not loop.last %} union all {% endif %}
+            {%- endfor %}
+        ) as staged
+        left join (select distinct _load_id from {{ this }}) as seen on staged._load_id = seen._load_id
+        where seen._load_id is null
+    {%- endset -%}
+    {{- return(synctrail.literals(query)) -}}
 {% endmacro %}

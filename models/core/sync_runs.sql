@@ -1,3 +1,6 @@
+{# A table, though small: many models join it, and engines that inline views would read all that it is made of for each. -#}
+{{ config(materialized='table') }}
+
 with runs as (
 
     select * from {{ ref('int_sync_runs') }}

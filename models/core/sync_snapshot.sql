@@ -7,19 +7,13 @@ with records as (
 
 runs as (
 
-    select * from {{ ref('int_sync_runs') }}
-
-),
-
-run_order as (
-
     select * from {{ ref('int_run_order') }}
 
 )
 
 select
     records.sync_id,
-    case when run_order.is_latest_run then records.op_type else 'unchanged' end as op_type,
+    case when runs.is_latest_run then records.op_type else 'unchanged' end as op_type,
     records.row_id,
     {{ synctrail.failed_status('records.status') }} as status,
     records.failure_reason,
@@ -32,4 +26,3 @@ select
     records.in_destination
 from records
 left join runs on records.run_key = runs.run_key
-left join run_order on records.run_key = run_order.run_key

@@ -1,3 +1,6 @@
+{# A table, though small: most models join it, and engines that inline views would number the runs for each. -#}
+{{ config(materialized='table') }}
+
 with runs as (
 
     select * from {{ ref('int_sync_runs') }}
@@ -9,6 +12,8 @@ numbered as (
     select
         run_key,
         sync_key,
+        sync_run_id,
+        started_at,
         is_mirror_run,
         _order_build_id,
         row_number() over (
@@ -26,6 +31,8 @@ numbered as (
 select
     run_key,
     sync_key,
+    sync_run_id,
+    started_at,
     run_number,
     _order_build_id,
     min(case when is_mirror_run then run_number end) over (

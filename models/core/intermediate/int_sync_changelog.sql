@@ -2,10 +2,27 @@
 
 {%- set is_incremental_build = synctrail.is_incremental_build() -%}
 {%- set last_build_id = synctrail.last_build_id() if is_incremental_build -%}
+{%- set run_order = ref('int_run_order') -%}
+{%- set runs = ref('int_sync_runs') -%}
 {%- set touched_syncs = synctrail.touched_syncs([
     (ref('int_sync_log'), '_build_id > ' ~ last_build_id),
-    (ref('int_run_order'), '_order_build_id > ' ~ last_build_id)
+    (run_order, '_order_build_id > ' ~ last_build_id)
 ]) if is_incremental_build -%}
+{# Runs that this table knows at another place or start; what a new run attempted is new itself. -#}
+{%- set reordered_runs = synctrail.literals(
+    'select run_order.run_key from ' ~ run_order ~ ' as run_order'
+    ~ ' inner join (select distinct run_key from ' ~ this ~ ' as stored where '
+    ~ synctrail.of_touched_syncs('stored', touched_syncs) ~ ') as known on run_order.run_key = known.run_key'
+    ~ ' where run_order._order_build_id > ' ~ last_build_id,
+    at_most=200
+) if is_incremental_build -%}
+{# A run of a mirror sync can remove any record of it. -#}
+{%- set reordered_mirror_syncs = synctrail.literals(
+    'select runs.sync_key from ' ~ runs ~ ' as runs inner join ' ~ run_order ~ ' as run_order'
+    ~ ' on runs.sync_key = run_order.sync_key'
+    ~ ' where runs.has_mirror_operations and run_order._order_build_id > ' ~ last_build_id,
+    at_most=200
+) if is_incremental_build -%}
 {%- set columns = [
     'log_key', 'record_key', 'run_key', 'sync_key', 'source_system', 'log_id', 'sync_id', 'sync_run_id', 'row_id',
     'op_type', 'status', 'failure_reason', 'fields', 'is_object_payload', 'payload_kind', 'split_group', 'operation', 'operation_kind',
@@ -13,46 +30,17 @@
     'was_member'
 ] %}
 
-with run_order as (
-
-    select * from {{ ref('int_run_order') }}
-
-),
-
-{% if is_incremental_build -%}
-reordered_runs as (
-
-    select run_key, sync_key from run_order
-    where _order_build_id > {{ last_build_id }}
-
-),
-
-{# A run of a mirror sync can remove any record of it. -#}
-reordered_mirror_syncs as (
-
-    select distinct runs.sync_key
-    from {{ ref('int_sync_runs') }} as runs
-    inner join reordered_runs on runs.sync_key = reordered_runs.sync_key
-    where runs.has_mirror_operations
-
-),
-
+with {% if is_incremental_build -%}
 touched_records as (
 
-    select record_key from {{ ref('int_sync_log') }} as sync_log
-    where _build_id > {{ last_build_id }} and record_key is not null
-
-    union distinct
-
-    select sync_log.record_key from {{ ref('int_sync_log') }} as sync_log
-    inner join reordered_runs on sync_log.run_key = reordered_runs.run_key
-    where sync_log.record_key is not null and {{ synctrail.of_touched_syncs('sync_log', touched_syncs) }}
-
-    union distinct
-
-    select sync_log.record_key from {{ ref('int_sync_log') }} as sync_log
-    inner join reordered_mirror_syncs on sync_log.sync_key = reordered_mirror_syncs.sync_key
-    where sync_log.record_key is not null and {{ synctrail.of_touched_syncs('sync_log', touched_syncs) }}
+    select distinct record_key from {{ ref('int_sync_log') }} as sync_log
+    where record_key is not null
+        and {{ synctrail.of_touched_syncs('sync_log', touched_syncs) }}
+        and (
+            _build_id > {{ last_build_id }}
+            or {{ synctrail.among('run_key', reordered_runs) }}
+            or {{ synctrail.among('sync_key', reordered_mirror_syncs) }}
+        )
 
 ),
 
@@ -78,7 +66,7 @@ ordered_attempts as (
                 sync_log.log_id desc
         ) as place_from_last
     from {{ ref('int_sync_log') }} as sync_log
-    inner join run_order on sync_log.run_key = run_order.run_key
+    inner join {{ run_order }} as run_order on sync_log.run_key = run_order.run_key
     {%- if is_incremental_build %}
     inner join touched_records on sync_log.record_key = touched_records.record_key
     {%- endif %}
@@ -187,14 +175,13 @@ logged_changes as (
             when sync_log.record_key is not null then memberships.was_member
         end as was_member
         {%- if is_incremental_build %},
-        sync_log._build_id > {{ last_build_id }} or reordered_runs.run_key is not null as is_touched
+        sync_log._build_id > {{ last_build_id }} or {{ synctrail.among('sync_log.run_key', reordered_runs) }} as is_touched
         {%- endif %}
     from {{ ref('int_sync_log') }} as sync_log
     left join memberships
         on sync_log.record_key = memberships.record_key and sync_log.run_key = memberships.run_key
     {%- if is_incremental_build %}
     left join touched_records on sync_log.record_key = touched_records.record_key
-    left join reordered_runs on sync_log.run_key = reordered_runs.run_key
     {%- endif %}
     where
         not sync_log._is_deleted
@@ -216,16 +203,15 @@ inferred_removals as (
         sync_log.sync_key,
         sync_log.source_system,
         sync_log.sync_id,
-        runs.sync_run_id,
+        mirror_runs.sync_run_id,
         sync_log.record_identifier as row_id,
         sync_log.payload_kind,
         sync_log.split_group,
         mirror_runs._order_build_id
     from memberships
     inner join {{ ref('int_sync_log') }} as sync_log on memberships.log_key = sync_log.log_key
-    inner join run_order as mirror_runs
+    inner join {{ run_order }} as mirror_runs
         on sync_log.sync_key = mirror_runs.sync_key and memberships.next_mirror_run_number = mirror_runs.run_number
-    inner join {{ ref('int_sync_runs') }} as runs on mirror_runs.run_key = runs.run_key
     where memberships.is_member
         and (
             memberships.next_run_number is null

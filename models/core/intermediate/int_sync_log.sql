@@ -33,48 +33,47 @@
     ) as attempts
 {%- endset %}
 
+{%- set new_loads = synctrail.new_loads(synctrail.staging_relations('attempts', loaded_sources))
+    if loaded_sources and is_incremental_build -%}
+{# A file that is loaded again replaces its rows. -#}
+{%- set has_reloaded_files = new_loads and synctrail.has_rows(
+    'select stored._source_file from (select distinct _source_file from ' ~ this ~ ' as known) as stored inner join ('
+    ~ 'select distinct _source_file from ('
+    ~ synctrail.union_sources('attempts', ['_source_file', '_load_id'], loaded_sources)
+    ~ ') as attempts where ' ~ synctrail.among('_load_id', new_loads)
+    ~ ') as new_files on stored._source_file = new_files._source_file'
+) %}
+
 with {% if loaded_sources and is_incremental_build -%}
 new_attempts as (
 
     {{ keyed_attempts }}
-    where _load_id in ({{ synctrail.new_loads(synctrail.staging_relations('attempts', loaded_sources)) | join(', ') }})
+    where {{ synctrail.among('_load_id', new_loads) }}
 
 ),
 
-new_files as (
-
-    select distinct _source_file from new_attempts
-
-),
-
-{# Rows of files that were loaded again, and that the file no longer holds. -#}
-vanished as (
-
-    select stored.*
-    from {{ this }} as stored
-    inner join new_files on stored._source_file = new_files._source_file
-    left join new_attempts on stored.log_key = new_attempts.log_key
-    where not stored._is_deleted and new_attempts.log_key is null
-
-),
-
-{# Rows of other files that have the log_id of a new row: almost none, so that they are looked for by keys alone. -#}
+{# Stored rows that may have to give way: those of files that were loaded again, and those of other files that have the
+   log_id of a new row. Almost none, so that they are looked for by keys alone. -#}
 rival_keys as (
 
-    select stored.log_key
+    select
+        stored.source_system,
+        stored.log_id,
+        stored.log_key,
+        {{ 'new_files._source_file is not null' if has_reloaded_files else 'false' }} as is_of_new_file
     from {{ this }} as stored
-    inner join (select distinct source_system, log_id from new_attempts) as arrived
+    {{ 'left' if has_reloaded_files else 'inner' }} join (
+        select distinct source_system, log_id from new_attempts
+    ) as arrived
         on stored.source_system = arrived.source_system and stored.log_id = arrived.log_id
-    left join new_files on stored._source_file = new_files._source_file
-    where not stored._is_deleted and new_files._source_file is null
-
-),
-
-rivals as (
-
-    select stored.*
-    from {{ this }} as stored
-    inner join rival_keys on stored.log_key = rival_keys.log_key
+    {%- if has_reloaded_files %}
+    left join (select distinct _source_file from new_attempts) as new_files
+        on stored._source_file = new_files._source_file
+    {%- endif %}
+    where not stored._is_deleted
+        {%- if has_reloaded_files %}
+        and (arrived.log_id is not null or new_files._source_file is not null)
+        {%- endif %}
 
 ),
 
@@ -84,19 +83,42 @@ candidates as (
 
     union all
 
-    select {{ columns | join(', ') }} from rivals
+    select {{ synctrail.prefixed('stored', columns) }}
+    from {{ this }} as stored
+    inner join rival_keys on stored.log_key = rival_keys.log_key
+    where not rival_keys.is_of_new_file
+    {%- if has_reloaded_files %}
 
     union all
 
-    {# The same row as one that has vanished, in a file that still holds it. -#}
+    {# A row that its file may no longer hold, where another file does. -#}
     select {{ synctrail.prefixed('keyed_attempts', columns) }}
     from (
         {{ keyed_attempts }}
     ) as keyed_attempts
-    inner join vanished
-        on keyed_attempts.source_system = vanished.source_system
-        and keyed_attempts.log_id = vanished.log_id
-        and keyed_attempts.log_key = vanished.log_key
+    inner join rival_keys
+        on keyed_attempts.source_system = rival_keys.source_system
+        and keyed_attempts.log_id = rival_keys.log_id
+        and keyed_attempts.log_key = rival_keys.log_key
+    where rival_keys.is_of_new_file
+    {%- endif %}
+
+),
+
+{# A log_id names one row; if several files hold it, the newest file does. -#}
+current_rows as (
+
+    select {{ columns | join(', ') }}
+    from (
+        select
+            *,
+            row_number() over (
+                partition by source_system, log_id
+                order by _census_logged_at desc, _source_file, _source_row, _load_id
+            ) as place
+        from candidates
+    ) as placed_candidates
+    where place = 1
 
 ),
 
@@ -107,8 +129,6 @@ candidates as (
 
 ),
 
-{% endif -%}
-{% if loaded_sources -%}
 {# A log_id names one row; if several files hold it, the newest file does. Almost none are, so the search for them is
    over ids alone. -#}
 contested as (
@@ -116,9 +136,9 @@ contested as (
     select
         source_system,
         log_id
-    from {% if is_incremental_build %}candidates{% else %}(
+    from (
         {{- synctrail.union_sources('attempts', ['source_system', 'log_id'], loaded_sources) }}
-    ) as attempts{% endif %}
+    ) as attempts
     group by source_system, log_id
     having count(*) > 1
 
@@ -140,13 +160,13 @@ ranked as (
                 candidates._source_row,
                 candidates._load_id
         ) as place
-    from {% if is_incremental_build %}candidates{% else %}(
+    from (
         {{- synctrail.union_sources(
             'attempts',
             ['source_system', 'log_id', '_census_logged_at', '_source_file', '_source_row', '_load_id'],
             loaded_sources
         ) }}
-    ) as candidates{% endif %}
+    ) as candidates
     inner join contested
         on candidates.source_system = contested.source_system and candidates.log_id = contested.log_id
 
@@ -164,7 +184,7 @@ current_rows as (
         and candidates._load_id = outdated._load_id
     where outdated.log_id is null
 
-){% if table_sources %},{% endif %}
+),
 
 {% endif -%}
 {% if table_sources -%}
@@ -206,37 +226,26 @@ keyed_rows as (
         {{ keyed_columns }}
     from distinct_rows
 
+),
+
+{% endif -%}
+attempts as (
+
+    select
+        {{ columns | join(',\n        ') }},
+        {{ synctrail.json_is_object('record_payload') }} as is_object_payload
+    from {% if loaded_sources and table_sources -%}
+    (
+        select {{ columns | join(', ') }} from current_rows
+        union all
+        select {{ columns | join(', ') }} from keyed_rows
+    ) as current_and_keyed_rows
+    {%- else -%}
+    {{ 'current_rows' if loaded_sources else 'keyed_rows' }}
+    {%- endif %}
+
 )
-{%- endif %}
 
-select
-    {{ columns | join(',\n    ') }},
-    {{ synctrail.json_is_object('record_payload') }} as is_object_payload,
-    false as _is_deleted,
-    {{ synctrail.build_id() }} as _build_id
-from {% if loaded_sources and table_sources -%}
-(
-    select {{ columns | join(', ') }} from current_rows
-    union all
-    select {{ columns | join(', ') }} from keyed_rows
-) as attempts
-{%- else -%}
-{{ 'current_rows' if loaded_sources else 'keyed_rows' }}
-{%- endif %}
-{%- if loaded_sources and is_incremental_build %}
-
-union all
-
-select
-    {{ synctrail.prefixed('outdone', columns) }},
-    cast(null as {{ dbt.type_boolean() }}) as is_object_payload,
-    true as _is_deleted,
-    {{ synctrail.build_id() }} as _build_id
-from (
-    select {{ columns | join(', ') }} from vanished
-    union all
-    select {{ columns | join(', ') }} from rivals
-) as outdone
-left join current_rows on outdone.log_key = current_rows.log_key
-where current_rows.log_key is null
-{%- endif %}
+{{ synctrail.rows_and_tombstones('attempts', 'log_key', columns + ['is_object_payload'],
+    'inner join rival_keys on stored.log_key = rival_keys.log_key where 1 = 1' if loaded_sources else 'where 1 = 0'
+) }}

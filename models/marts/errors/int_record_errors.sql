@@ -51,30 +51,36 @@
             or runs._order_build_id > {{ last_build_id }}
         )
 {%- endset -%}
-{%- set touched_syncs = synctrail.touched_syncs([
-    (ref('int_sync_changelog'), '_build_id > ' ~ last_build_id), ('(' ~ outdated_errors ~ ')', '1 = 1')
-]) if is_incremental_build %}
+{%- set has_outdated_errors = is_incremental_build and synctrail.has_rows(outdated_errors) -%}
+{%- set touched_syncs = synctrail.touched_syncs(
+    [(ref('int_sync_changelog'), '_build_id > ' ~ last_build_id)]
+    + ([('(' ~ outdated_errors ~ ')', '1 = 1')] if has_outdated_errors else [])
+) if is_incremental_build %}
 
 with runs as (
     {{ runs }}
 
 ),
 
-{% if is_incremental_build -%}
+{% if has_outdated_errors -%}
 outdated_errors as (
     {{ outdated_errors }}
 
 ),
 
+{% endif -%}
+{% if is_incremental_build -%}
 touched_records as (
 
-    select record_key from {{ ref('int_sync_changelog') }} as changelog
+    select distinct record_key from {{ ref('int_sync_changelog') }} as changelog
     where _build_id > {{ last_build_id }} and record_key is not null
+    {%- if has_outdated_errors %}
 
     union distinct
 
     select record_key from outdated_errors
     where record_key is not null
+    {%- endif %}
 
 ),
 
@@ -83,11 +89,13 @@ touched_attempts as (
 
     select log_key from {{ ref('int_sync_changelog') }} as changelog
     where _build_id > {{ last_build_id }} and record_key is null
+    {%- if has_outdated_errors %}
 
     union distinct
 
     select log_key from outdated_errors
     where record_key is null
+    {%- endif %}
 
 ),
 

@@ -7,7 +7,7 @@ with changes as (
 
 runs as (
 
-    select * from {{ ref('int_sync_runs') }}
+    select * from {{ ref('int_run_order') }}
 
 )
 

@@ -30,7 +30,7 @@ with fields_by_run as (
         min(coalesce(changes.batch_started_at, runs.started_at, changes._census_logged_at)) as first_changed_at,
         max(coalesce(changes.batch_started_at, runs.started_at, changes._census_logged_at)) as last_changed_at
     from {{ ref('int_field_changes') }} as changes
-    left join {{ ref('int_sync_runs') }} as runs on changes.run_key = runs.run_key
+    left join {{ run_order }} as runs on changes.run_key = runs.run_key
     where
         not changes._is_deleted
         {%- if is_incremental_build %}

@@ -15,12 +15,7 @@
 
 with runs as (
 
-    select
-        runs.run_key,
-        runs.started_at,
-        run_order.run_number
-    from {{ ref('int_sync_runs') }} as runs
-    inner join {{ ref('int_run_order') }} as run_order on runs.run_key = run_order.run_key
+    select * from {{ ref('int_run_order') }}
 
 ),
 

@@ -5,7 +5,7 @@
 {%- set last_build_id = synctrail.last_build_id() if is_incremental_build -%}
 {%- set touched_syncs = synctrail.touched_syncs([
     (ref('int_sync_changelog'), '_build_id > ' ~ last_build_id),
-    (ref('int_run_order'), '_order_build_id > ' ~ last_build_id)
+    (run_order, '_order_build_id > ' ~ last_build_id)
 ]) if is_incremental_build -%}
 {%- set columns = [
     'run_day_key', 'run_key', 'activity_date', 'n_attempts', 'n_succeeded', 'n_rejected', 'n_invalid', 'n_added',
@@ -14,7 +14,7 @@
 
 with runs as (
 
-    select * from {{ ref('int_sync_runs') }}
+    select * from {{ run_order }}
 
 ),
 
