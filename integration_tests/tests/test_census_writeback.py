@@ -11,7 +11,7 @@ from comparison import assert_models_hold
 from dbt_project_runner import Project
 from random_histories import random_deliveries
 from reference_core import core
-from staging_rows import Lake, at
+from staging_rows import Attempt, Lake, at
 from vendor_tables import NOT_ON_DATABRICKS, TEXT, WRITEBACK_FACTS, WRITEBACK_LOG, table
 from warehouses import Warehouse
 
@@ -188,6 +188,22 @@ def test_ids_and_times_may_be_text(project: Project, warehouse: Warehouse) -> No
     warehouse.write_tables("census", {"sync_log": table(columns, texts)})
     build(project)
     assert_models_hold(warehouse, {"sync_log": [log_row(row) for row in FIRST_RUN]})
+
+
+def test_a_sync_that_comes_through_the_lake_too_is_warned_of(project: Project, warehouse: Warehouse) -> None:
+    both = {"synctrail_sources": ["census_lake", "census_writeback"]}
+    warning = ["--warn-error", "--select", "syncs_come_from_one_census_source"]
+    write(warehouse, FIRST_RUN)
+    lake = Lake()
+    lake.load("another sync", [Attempt(log_id="1", sync_id="8")], [])
+    warehouse.write_staging(lake.tables())
+    project.run("run", "--select", "+sync_runs", variables=both)
+    project.run("test", *warning, variables=both)
+    lake.load("the same sync", [Attempt(log_id="2", sync_id="7")], [])
+    warehouse.write_staging(lake.tables())
+    project.run("run", "--select", "+sync_runs", variables=both)
+    with pytest.raises(AssertionError, match="syncs_come_from_one_census_source"):
+        project.run("test", *warning, variables=both)
 
 
 @pytest.mark.parametrize("seed", [300, 301])

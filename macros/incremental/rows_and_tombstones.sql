@@ -35,7 +35,7 @@ from (
         union all
 
         select
-            {{ synctrail.prefixed('stored', columns) }},
+            {{ synctrail.stored_columns(columns) }},
             true as _is_deleted
         from {{ this }} as stored
         {{ of_touched }}

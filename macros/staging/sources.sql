@@ -40,12 +40,6 @@
     {{- return(synctrail.enabled_sources() | reject('equalto', 'census_lake') | list) -}}
 {% endmacro %}
 
-{% macro wrong_variable(name, value, allowed) %}
-    {{- exceptions.raise_compiler_error(
-        'The variable ' ~ name ~ ' is ' ~ (value | tojson) ~ '. Allowed: ' ~ allowed ~ '.'
-    ) -}}
-{% endmacro %}
-
 {#
     Where a source's tables lie: one dictionary (database, schema, label) a schema that the variables name. A database
     of none is the target's own; a label of none leaves ids as the vendor wrote them.

@@ -83,7 +83,7 @@ candidates as (
 
     union all
 
-    select {{ synctrail.prefixed('stored', columns) }}
+    select {{ synctrail.stored_columns(columns) }}
     from {{ this }} as stored
     inner join rival_keys on stored.log_key = rival_keys.log_key
     where not rival_keys.is_of_new_file

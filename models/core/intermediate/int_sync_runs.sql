@@ -55,7 +55,7 @@ declared_runs as (
     union all
 
     {# Staging holds no row of this run any longer: what its metadata said stays. -#}
-    select {{ synctrail.prefixed('stored', declared_columns) }}
+    select {{ synctrail.stored_columns(declared_columns) }}
     from {{ this }} as stored
     left join keyed_runs on stored.run_key = keyed_runs.run_key
     where stored.has_metadata and keyed_runs.run_key is null
@@ -102,7 +102,7 @@ logged_runs as (
 
     union all
 
-    select {{ synctrail.prefixed('stored', ['run_key'] + identity + ['org_id'] + logged) }}
+    select {{ synctrail.stored_columns(['run_key'] + identity + ['org_id'] + logged) }}
     from {{ this }} as stored
     left join touched_runs on stored.run_key = touched_runs.run_key
     where touched_runs.run_key is null and stored.n_attempts > 0

@@ -73,7 +73,7 @@ updates as (
 
 stored_updates as (
 
-    select {{ synctrail.prefixed('stored', columns + ['_is_deleted']) }}
+    select {{ synctrail.stored_columns(columns + ['_is_deleted']) }}
     from {{ this }} as stored
     inner join touched_records on stored.record_key = touched_records.record_key
     where {{ synctrail.of_touched_syncs('stored', touched_syncs) }}

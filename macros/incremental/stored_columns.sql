@@ -1,0 +1,20 @@
+{#
+    A select list of columns of the model's own table, `stored`. A column that a newer version of the package has
+    added, and the table not yet, is null.
+#}
+{% macro stored_columns(columns) %}
+    {%- set known = [] -%}
+    {#- A unit test gives rows in place of the table, each with all columns. -#}
+    {%- if execute and this is not string -%}
+        {%- for column in adapter.get_columns_in_relation(this) -%}
+            {%- do known.append(column.name | lower) -%}
+        {%- endfor -%}
+    {%- endif -%}
+    {%- set selected = [] -%}
+    {%- for column in columns -%}
+        {%- do selected.append(
+            'null as ' ~ column if known and column not in known else 'stored.' ~ column
+        ) -%}
+    {%- endfor -%}
+    {{- return(selected | join(', ')) -}}
+{% endmacro %}
