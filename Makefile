@@ -43,7 +43,7 @@ lint: .cache/dev.ready .cache/bouncer.ready  ## ruff, mypy, sqlfluff, dbt's depr
 
 .PHONY: test-ingest
 test-ingest: .cache/dev.ready  ## The loader's tests
-	$(PYTHON) -m pytest ingest/tests
+	$(PYTHON) -m pytest -n 2 ingest/tests
 
 .PHONY: test-package
 test-package: .cache/dev.ready .cache/deps.ready  ## The dbt package on DuckDB, and on Postgres what engines may tell differently
@@ -52,7 +52,7 @@ test-package: .cache/dev.ready .cache/deps.ready  ## The dbt package on DuckDB, 
 
 .PHONY: test-spark
 test-spark: .cache/dev.ready .cache/deps.ready  ## The dbt package on Spark with Delta: what engines may tell differently
-	$(PYTHON) -m pytest integration_tests/tests --warehouse spark -m every_warehouse
+	$(PYTHON) -m pytest -n 2 --dist worksteal integration_tests/tests --warehouse spark -m every_warehouse
 
 .PHONY: test-demo
 test-demo: .cache/demo.ready  ## The demo on both warehouses
