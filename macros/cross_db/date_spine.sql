@@ -30,6 +30,17 @@
     ) as days (day)
 {% endmacro %}
 
+{# https://docs.snowflake.com/en/sql-reference/functions/array_generate_range, whose end is left out #}
+{% macro snowflake__date_spine(relation, columns, first_date, last_date) %}
+    select
+        {{ columns | join(',\n        ') }},
+        cast(dateadd(day, days.value, {{ first_date }}) as date) as spine_date
+    from {{ relation }},
+        lateral flatten(
+            input => array_generate_range(0, datediff(day, {{ first_date }}, {{ last_date }}) + 1)
+        ) as days
+{% endmacro %}
+
 {% macro spark__date_spine(relation, columns, first_date, last_date) %}
     select
         {{ columns | join(',\n        ') }},

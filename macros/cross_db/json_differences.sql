@@ -158,6 +158,50 @@
 {% endmacro %}
 
 {#
+    The order of keys in what to_json writes is not documented; a variant keeps the last of equal keys, and Snowflake
+    writes equal objects alike. An array's elements have no key, and no pair is an array (json_is_object).
+    https://docs.snowflake.com/en/sql-reference/functions/flatten
+#}
+{% macro snowflake__json_differences(relation, key, left, right) %}
+    with members as (
+
+        {%- for side, payload in [('left', left), ('right', right)] %}
+        select
+            pairs.{{ key }},
+            '{{ side }}' as side,
+            member.key as field_name,
+            to_json(member.value) as field_json
+        from {{ relation }} as pairs,
+            lateral flatten(input => {{ synctrail.snowflake_json(payload) }}) as member
+        {%- if not loop.last %}
+        union all
+        {%- endif %}
+        {%- endfor %}
+
+    ),
+
+    fields as (
+
+        select
+            {{ key }},
+            field_name,
+            max(case when side = 'left' then field_json end) as left_json,
+            max(case when side = 'right' then field_json end) as right_json
+        from members
+        group by {{ key }}, field_name
+
+    )
+
+    select
+        {{ key }},
+        field_name,
+        left_json,
+        right_json
+    from fields
+    where left_json is distinct from right_json
+{% endmacro %}
+
+{#
     A variant sorts its keys and forgets how a number was written; from_json remembers, and is asked about
     the numbers that differ alone. Each member is written as `<length of the key>:<key><JSON text>`:
     array_except hashes texts, but compares structs one with all.

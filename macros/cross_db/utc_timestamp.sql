@@ -24,6 +24,14 @@
     ) -}}
 {% endmacro %}
 
+{#
+    The epoch of every kind of timestamp is that of UTC, whatever the session's time zone.
+    https://docs.snowflake.com/en/sql-reference/functions-date-time#supported-date-and-time-parts
+#}
+{% macro snowflake__utc_timestamp(expression) %}
+    {{- return('to_timestamp_ntz(date_part(epoch_microsecond, ' ~ expression ~ '), 6)') -}}
+{% endmacro %}
+
 {# Spark's timestamp is an instant; a timestamp_ntz is read as UTC.
    https://spark.apache.org/docs/latest/sql-ref-datatypes.html #}
 {% macro spark__utc_timestamp(expression) %}
