@@ -6,7 +6,8 @@ What fakesnow lacks of what dbt-snowflake sends is put right here, so that dbt t
 from __future__ import annotations
 
 import sys
-import traceback
+import threading
+from http import HTTPStatus
 from typing import Any
 
 import duckdb
@@ -21,12 +22,11 @@ import uvicorn
 from fakesnow.cursor import FakeSnowflakeCursor
 from fakesnow.dialect import parse_one
 from fakesnow.instance import FakeSnow
-from snowflake.connector.errors import OperationalError, ProgrammingError
 from sqlglot import exp
+from starlette.responses import JSONResponse
 
 _execute = FakeSnowflakeCursor.execute
 _creation_sql = fakesnow.macros.creation_sql
-_describe_as_rowtype = fakesnow.server.describe_as_rowtype
 _insert_table_comment_sql = fakesnow.info_schema.insert_table_comment_sql
 _timestamp_to_sf_struct = fakesnow.arrow.timestamp_to_sf_struct
 
@@ -62,35 +62,29 @@ def creation_sql(catalog: str) -> str:
 
 
 def execute(cursor: FakeSnowflakeCursor, *arguments: Any, **options: Any) -> FakeSnowflakeCursor:
-    """Execute a statement; whatever goes wrong is an SQL error, and ends the transaction.
-
-    As an HTTP error the connector would try the statement again for ever, and DuckDB refuses every further
-    statement of a transaction in which one has failed.
-    """
+    """Execute a statement; one that fails ends its transaction, in which DuckDB would refuse all others."""
     try:
         return _execute(cursor, *arguments, **options)
-    except Exception as error:
+    except Exception:
         try:
             cursor._duck_conn.execute("select 1")
         except duckdb.Error:
             cursor._duck_conn.rollback()
             cursor._conn._in_transaction = False
-        if isinstance(error, (ProgrammingError, OperationalError)):
-            raise
-        traceback.print_exc()
-        raise _sql_error(error) from error
+        raise
 
 
-def describe_as_rowtype(*arguments: Any, **options: Any) -> Any:
-    """Describe a result; a type that fakesnow does not know is an SQL error (see execute)."""
-    try:
-        return _describe_as_rowtype(*arguments, **options)
-    except NotImplementedError as error:
-        raise _sql_error(error) from error
+class Answer(JSONResponse):
+    """An answer of the server; what it does not understand is an SQL error.
 
+    After an HTTP error the connector would try the statement again, for ever.
+    """
 
-def _sql_error(error: Exception) -> ProgrammingError:
-    return ProgrammingError(msg=f"{type(error).__name__}: {error}", errno=603, sqlstate="XX000")
+    def __init__(self, content: dict[str, Any], status_code: int = 200) -> None:
+        if status_code >= HTTPStatus.INTERNAL_SERVER_ERROR:
+            content |= {"data": {"sqlState": "XX000", "errorCode": content["code"]}}
+            status_code = HTTPStatus.OK
+        super().__init__(content, status_code)
 
 
 def parse(command: str) -> Any:
@@ -153,11 +147,17 @@ def main() -> None:
     FakeSnowflakeCursor.execute = execute
     fakesnow.macros.creation_sql = creation_sql
     fakesnow.cursor.parse_one = parse
-    fakesnow.server.describe_as_rowtype = describe_as_rowtype
+    fakesnow.server.JSONResponse = Answer
     fakesnow.info_schema.insert_table_comment_sql = insert_table_comment_sql
     fakesnow.arrow.timestamp_to_sf_struct = timestamp_to_sf_struct
     fakesnow.server.shared_fs = FakeSnow()
-    uvicorn.run(fakesnow.server.app, host="127.0.0.1", port=int(sys.argv[1]), log_level="warning")
+    # sqlglot reads calls within calls by recursion, and an error's template is a hundred of them.
+    sys.setrecursionlimit(100_000)
+    threading.stack_size(512 * 1024**2)
+    options = {"host": "127.0.0.1", "port": int(sys.argv[1]), "log_level": "warning"}
+    server = threading.Thread(target=uvicorn.run, args=[fakesnow.server.app], kwargs=options, daemon=True)
+    server.start()
+    server.join()
 
 
 if __name__ == "__main__":
