@@ -12,6 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 import snowflake.connector
 
 from warehouses.warehouse import MODEL_SCHEMA, STAGING_SCHEMA, aware, staging_table
@@ -92,8 +93,8 @@ class Snowflake:
             )
 
     def load(self, lake: Path) -> None:
-        """Not to be had yet: the loader has no Snowflake."""
-        raise NotImplementedError
+        """Skip the test: the loader does not load into Snowflake yet."""
+        pytest.skip("the loader does not load into Snowflake yet")
 
     def query(self, sql: str) -> list[dict[str, Any]]:
         """Return the rows of a query; timestamps are aware, in UTC; names in lower case, as models write them."""
