@@ -40,6 +40,8 @@ def test_every_unit_test_passes(project: Project, warehouse: Warehouse) -> None:
     """They need no rows, but the types of the tables that they stand in for."""
     if warehouse.target == "postgres":
         pytest.skip("dbt makes a relation of each unit test's name, which Postgres cuts at 63 characters")
+    if warehouse.target == "redshift":
+        pytest.skip("dbt-redshift wants unit tests whose first row has no null; and see Postgres")
     warehouse.write_staging(Lake().tables())
     project.run("build", "--resource-type", "model", "--resource-type", "seed")
     project.run("test", "--select", "test_type:unit")

@@ -23,6 +23,14 @@
     ) -}}
 {% endmacro %}
 
+{# https://docs.aws.amazon.com/redshift/latest/dg/query-super.html#dynamic-typing-lax-processing #}
+{% macro redshift__json_text(json) %}
+    {{- return(
+        'case when left(' ~ json ~ ", 1) = '\"' then cast(json_parse(" ~ json ~ ') as '
+        ~ synctrail.type_string() ~ ') else ' ~ json ~ ' end'
+    ) -}}
+{% endmacro %}
+
 {# https://docs.snowflake.com/en/sql-reference/functions/as_char-varchar #}
 {% macro snowflake__json_text(json) %}
     {{- return(

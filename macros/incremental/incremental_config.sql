@@ -36,9 +36,8 @@
     {{- return({'incremental_strategy': 'merge'}) -}}
 {% endmacro %}
 
-{# Redshift would take what Postgres has, and does not understand it. #}
 {% macro redshift__incremental_config() %}
-    {{- synctrail.unsupported_adapter('incremental_config') -}}
+    {{- return({'incremental_strategy': 'delete+insert'}) -}}
 {% endmacro %}
 
 {# Plain Parquet knows neither merge nor delete: there each build writes the whole table. #}

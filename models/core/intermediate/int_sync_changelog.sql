@@ -42,13 +42,13 @@ touched_records as (
     select record_key from {{ ref('int_sync_log') }} as sync_log
     where _build_id > {{ last_build_id }} and record_key is not null
 
-    union distinct
+    {{ synctrail.union_distinct() }}
 
     select sync_log.record_key from {{ ref('int_sync_log') }} as sync_log
     inner join reordered_runs on sync_log.run_key = reordered_runs.run_key
     where sync_log.record_key is not null and {{ synctrail.of_touched_syncs('sync_log', touched_syncs) }}
 
-    union distinct
+    {{ synctrail.union_distinct() }}
 
     select sync_log.record_key from {{ ref('int_sync_log') }} as sync_log
     inner join reordered_mirror_syncs on sync_log.sync_key = reordered_mirror_syncs.sync_key

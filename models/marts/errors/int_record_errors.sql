@@ -71,7 +71,7 @@ touched_records as (
     select record_key from {{ ref('int_sync_changelog') }} as changelog
     where _build_id > {{ last_build_id }} and record_key is not null
 
-    union distinct
+    {{ synctrail.union_distinct() }}
 
     select record_key from outdated_errors
     where record_key is not null
@@ -84,7 +84,7 @@ touched_attempts as (
     select log_key from {{ ref('int_sync_changelog') }} as changelog
     where _build_id > {{ last_build_id }} and record_key is null
 
-    union distinct
+    {{ synctrail.union_distinct() }}
 
     select log_key from outdated_errors
     where record_key is null
