@@ -114,7 +114,9 @@ def build(project: Project, warehouse: Warehouse, attempts: list[Attempt], *sele
 @pytest.mark.every_warehouse
 def test_payloads_are_compared_as_json(project: Project, warehouse: Warehouse) -> None:
     # Redshift's texts hold 65,535 bytes.
-    payloads = {name: given for name, given in PAYLOADS.items() if name != "long" or warehouse.target != "redshift"}
+    payloads = {
+        name: given for name, given in PAYLOADS.items() if name != "long" or warehouse.target != "redshift"
+    }
     attempts = [
         upsert(run, name, payload)
         for name, (old, new, _) in payloads.items()

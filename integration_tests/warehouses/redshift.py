@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,12 @@ from warehouses.redshift_sql import as_postgres
 
 _LOOK_ALIKES = Path(__file__).with_name("redshift_look_alikes.sql")
 # What the connector tells a server when a session starts, and Postgres refuses a session for.
-_UNKNOWN_PARAMETERS = {b"client_protocol_version", b"driver_version", b"os_version", b"driver_discovery_version"}
+_UNKNOWN_PARAMETERS = {
+    b"client_protocol_version",
+    b"driver_version",
+    b"os_version",
+    b"driver_discovery_version",
+}
 _LENGTH_BYTES = 4
 
 
@@ -28,6 +34,8 @@ class Redshift(Postgres):
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
+        # sqlglot reads calls within calls by recursion, and an error's template is a hundred of them.
+        sys.setrecursionlimit(100_000)
         with self._connection.cursor() as cursor:
             cursor.execute(_LOOK_ALIKES.read_text())
         redshift_connector.core.Connection._write = _StartUpWriter()
@@ -44,7 +52,7 @@ class Redshift(Postgres):
 
 
 class _StartUpWriter:
-    """The attribute by which a connection writes to its socket; of its start-up packet, what Postgres knows."""
+    """What a connection writes to its socket by; of its start-up packet, it writes what Postgres knows."""
 
     def __set__(self, connection: Any, write: Callable[[bytes], object]) -> None:
         is_started = False

@@ -20,15 +20,14 @@ def as_postgres(sql: str) -> str:
     return ";\n".join(statement.sql("postgres") for statement in statements)
 
 
-def _as_postgres(node: exp.Expression) -> exp.Expression:
+def _as_postgres(node: exp.Expr) -> exp.Expr:
     match node:
         case exp.Join(this=exp.Pivot() as unpivot):
             return _members(unpivot)
         case exp.RegexpReplace():
             # Of the parameters, the package gives those that ask for groups in every match.
-            return _call(
-                "regexp_replace", node.this, node.expression, node.args["replacement"], exp.Literal.string("g")
-            )
+            every = exp.Literal.string("g")
+            return _call("regexp_replace", node.this, node.expression, node.args["replacement"], every)
         case exp.TryCast():
             text, kind = exp.cast(node.this, "text"), exp.Literal.string(node.to.sql("postgres"))
             is_valid = _call("pg_input_is_valid", text, kind)
@@ -40,7 +39,7 @@ def _as_postgres(node: exp.Expression) -> exp.Expression:
     return node
 
 
-def _call(name: str, *arguments: exp.Expression) -> exp.Anonymous:
+def _call(name: str, *arguments: exp.Expr) -> exp.Anonymous:
     return exp.Anonymous(this=name, expressions=list(arguments))
 
 

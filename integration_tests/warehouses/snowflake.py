@@ -40,7 +40,7 @@ class Snowflake:
             port = int(free.getsockname()[1])
         with (folder / "fakesnow.log").open("wb") as log:
             # Safe path: beside the program lies a module of the name of Snowflake's own package.
-            command = [sys.executable, "-P", _SERVER, str(port)]
+            command: list[str | Path] = [sys.executable, "-P", _SERVER, str(port)]
             self._server = subprocess.Popen(command, stdout=log, stderr=log)
         self._wait_for(port)
         os.environ["SYNCTRAIL_TEST_SNOWFLAKE_PORT"] = str(port)
@@ -97,7 +97,7 @@ class Snowflake:
         pytest.skip("the loader does not load into Snowflake yet")
 
     def query(self, sql: str) -> list[dict[str, Any]]:
-        """Return the rows of a query; timestamps are aware, in UTC; names in lower case, as models write them."""
+        """Return the rows of a query; timestamps are aware, in UTC; names are in lower case."""
         self._execute(f"use schema {MODEL_SCHEMA}")
         with self._connection.cursor(snowflake.connector.DictCursor) as cursor:
             rows = cursor.execute(sql).fetchall()

@@ -1,6 +1,6 @@
 """Serves fakesnow, a Snowflake look-alike on DuckDB, over HTTP; a program of its own: PORT.
 
-What fakesnow lacks of what dbt-snowflake sends is put right here, so that dbt talks to it with the real adapter.
+What fakesnow lacks of what dbt-snowflake sends is put right here, so that dbt uses its real adapter.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ _insert_table_comment_sql = fakesnow.info_schema.insert_table_comment_sql
 _timestamp_to_sf_struct = fakesnow.arrow.timestamp_to_sf_struct
 
 
-# Functions that fakesnow lacks or has otherwise, made in each database. In a variant, an object keeps the last of
-# equal keys, and is written with its keys sorted; fakesnow takes the escapes out of a pattern twice.
+# Functions that fakesnow lacks or has otherwise, made in each database. In a variant, an object keeps the
+# last of equal keys, and is written with its keys sorted; fakesnow takes the escapes out of a pattern twice.
 _FUNCTIONS = """
 create or replace macro {catalog}._parse_json(text) as cast(json_normalize(
     case
