@@ -113,17 +113,21 @@ def build(project: Project, warehouse: Warehouse, attempts: list[Attempt], *sele
 
 @pytest.mark.every_warehouse
 def test_payloads_are_compared_as_json(project: Project, warehouse: Warehouse) -> None:
+    # Redshift's texts hold 65,535 bytes.
+    payloads = {
+        name: given for name, given in PAYLOADS.items() if name != "long" or warehouse.target != "redshift"
+    }
     attempts = [
         upsert(run, name, payload)
-        for name, (old, new, _) in PAYLOADS.items()
+        for name, (old, new, _) in payloads.items()
         for run, payload in ((1, old), (2, new))
     ]
     build(project, warehouse, attempts)
-    actual: dict[str, list[Change]] = {name: [] for name in PAYLOADS}
+    actual: dict[str, list[Change]] = {name: [] for name in payloads}
     for row in warehouse.query("select * from field_changes order by field_name"):
         change = (row["field_name"], row["change_type"], row["old_value"], row["new_value"])
         actual[row["record_identifier"]].append(change)
-    assert actual == {name: changes for name, (_, _, changes) in PAYLOADS.items()}
+    assert actual == {name: changes for name, (_, _, changes) in payloads.items()}
     (counted,) = warehouse.query("select sum(n_unparseable_payloads) as n from int_sync_runs")
     assert counted["n"] == 10
 

@@ -59,7 +59,7 @@ def attempt(run_id: str, user: str, **given: Any) -> Attempt:
 
 @pytest.mark.every_warehouse
 def test_queries_on_the_models(project: Project, warehouse: Warehouse) -> None:
-    if warehouse.target == "postgres":
+    if warehouse.target in ("postgres", "redshift"):
         pytest.skip("the queries compare ids, which are text, with numbers; Postgres does not")
     warehouse.write_staging(two_runs_of_a_segment().tables())
     project.run(

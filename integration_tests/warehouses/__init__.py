@@ -15,6 +15,8 @@ __all__ = ["WAREHOUSES", "Warehouse", "open_warehouse"]
 WAREHOUSES = {
     "duckdb": "warehouses.duckdb_file.DuckDB",
     "postgres": "warehouses.postgres.Postgres",
+    "redshift": "warehouses.redshift.Redshift",
+    "snowflake": "warehouses.snowflake.Snowflake",
     "spark": "warehouses.spark_catalog.Spark",
 }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import psycopg2
 import psycopg2.extras
@@ -13,19 +13,18 @@ import pyarrow as pa
 from warehouses.postgres_server import PostgresServer
 from warehouses.warehouse import MODEL_SCHEMA, STAGING_SCHEMA, aware, staging_table
 
-_POSTGRES_TYPES = {
-    pa.string(): "text",
-    pa.timestamp("us", tz="UTC"): "timestamptz",
-    pa.timestamp("us"): "timestamp",
-    pa.int32(): "int",
-    pa.int64(): "bigint",
-}
-
 
 class Postgres:
     """A database of a server of its own."""
 
     target = "postgres"
+    types: ClassVar[dict[pa.DataType, str]] = {
+        pa.string(): "text",
+        pa.timestamp("us", tz="UTC"): "timestamptz",
+        pa.timestamp("us"): "timestamp",
+        pa.int32(): "int",
+        pa.int64(): "bigint",
+    }
 
     def __init__(self, folder: Path) -> None:
         self._server = PostgresServer()
@@ -51,7 +50,7 @@ class Postgres:
         with self._connection.cursor() as cursor:
             cursor.execute(f"create schema if not exists {schema}")
             for name, rows in tables.items():
-                columns = ", ".join(f'"{field.name}" {_POSTGRES_TYPES[field.type]}' for field in rows.schema)
+                columns = ", ".join(f'"{field.name}" {self.types[field.type]}' for field in rows.schema)
                 cursor.execute(f"create table if not exists {schema}.{name} ({columns})")
                 cursor.execute(f"truncate {schema}.{name}")
                 values = [tuple(row.values()) for row in rows.to_pylist()]

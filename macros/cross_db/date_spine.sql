@@ -30,6 +30,47 @@
     ) as days (day)
 {% endmacro %}
 
+{#
+    generate_series runs on the leader node alone, and meets no table: five digits count the days instead, which is
+    270 years. https://docs.aws.amazon.com/redshift/latest/dg/c_sql-functions-leader-node.html
+#}
+{% macro redshift__date_spine(relation, columns, first_date, last_date) %}
+    select
+        {{ columns | join(',\n        ') }},
+        cast(dateadd(day, days.number, {{ first_date }}) as date) as spine_date
+    from {{ relation }}
+    inner join (
+        select
+            {%- for place in range(5) %}
+            {{ 10 ** place }} * digit_{{ place }}.digit{{ ' +' if not loop.last }}
+            {%- endfor %} as number
+        from (
+            {%- for digit in range(10) %}
+            select {{ digit }} as digit{{ ' union all' if not loop.last }}
+            {%- endfor %}
+        ) as digit_0
+        {%- for place in range(1, 5) %}
+        cross join (
+            {%- for digit in range(10) %}
+            select {{ digit }} as digit{{ ' union all' if not loop.last }}
+            {%- endfor %}
+        ) as digit_{{ place }}
+        {%- endfor %}
+    ) as days on days.number <= datediff(day, {{ first_date }}, {{ last_date }})
+    where days.number <= (select max(datediff(day, {{ first_date }}, {{ last_date }})) from {{ relation }})
+{% endmacro %}
+
+{# https://docs.snowflake.com/en/sql-reference/functions/array_generate_range, whose end is left out #}
+{% macro snowflake__date_spine(relation, columns, first_date, last_date) %}
+    select
+        {{ columns | join(',\n        ') }},
+        cast(dateadd(day, days.value, {{ first_date }}) as date) as spine_date
+    from {{ relation }},
+        lateral flatten(
+            input => array_generate_range(0, datediff(day, {{ first_date }}, {{ last_date }}) + 1)
+        ) as days
+{% endmacro %}
+
 {% macro spark__date_spine(relation, columns, first_date, last_date) %}
     select
         {{ columns | join(',\n        ') }},

@@ -158,6 +158,105 @@
 {% endmacro %}
 
 {#
+    Neither the order of an object's keys nor the zeros at a number's end are documented of json_serialize: of a number
+    that is a field's value, they are taken off.
+    https://docs.aws.amazon.com/redshift/latest/dg/query-super.html#unpivoting
+#}
+{% macro redshift__json_differences(relation, key, left, right) %}
+    with objects as (
+
+        select
+            {{ key }},
+            json_parse({{ left }}) as left_object,
+            json_parse({{ right }}) as right_object
+        from {{ relation }}
+
+    ),
+
+    members as (
+
+        {%- for side in ['left', 'right'] %}
+        select
+            pairs.{{ key }},
+            '{{ side }}' as side,
+            field_name,
+            {{ synctrail.regexp_replace(
+                'json_serialize(field_value)', '^(-?[0-9]+[.][0-9]*[1-9])0+$', '\\1'
+            ) }} as field_json
+        from objects as pairs, unpivot pairs.{{ side }}_object as field_value at field_name
+        {%- if not loop.last %}
+        union all
+        {%- endif %}
+        {%- endfor %}
+
+    ),
+
+    fields as (
+
+        select
+            {{ key }},
+            field_name,
+            max(case when side = 'left' then field_json end) as left_json,
+            max(case when side = 'right' then field_json end) as right_json
+        from members
+        group by {{ key }}, field_name
+
+    )
+
+    select
+        {{ key }},
+        field_name,
+        left_json,
+        right_json
+    from fields
+    where {{ synctrail.is_distinct('left_json', 'right_json') }}
+{% endmacro %}
+
+{#
+    The order of keys in what to_json writes is not documented; a variant keeps the last of equal keys, and Snowflake
+    writes equal objects alike. An array's elements have no key, and no pair is an array (json_is_object).
+    https://docs.snowflake.com/en/sql-reference/functions/flatten
+#}
+{% macro snowflake__json_differences(relation, key, left, right) %}
+    with members as (
+
+        {%- for side, payload in [('left', left), ('right', right)] %}
+        select
+            pairs.{{ key }},
+            '{{ side }}' as side,
+            member.key as field_name,
+            to_json(member.value) as field_json
+        from {{ relation }} as pairs,
+            lateral flatten(input => {{ synctrail.snowflake_json(payload) }}) as member
+        {%- if not loop.last %}
+        union all
+        {%- endif %}
+        {%- endfor %}
+
+    ),
+
+    fields as (
+
+        select
+            {{ key }},
+            field_name,
+            max(case when side = 'left' then field_json end) as left_json,
+            max(case when side = 'right' then field_json end) as right_json
+        from members
+        group by {{ key }}, field_name
+
+    )
+
+    select
+        {{ key }},
+        field_name,
+        left_json,
+        right_json
+    from fields
+    where left_json is distinct from right_json
+{% endmacro %}
+
+{#
     A variant sorts its keys and forgets how a number was written; from_json remembers, and is asked about
     the numbers that differ alone. Each member is written as `<length of the key>:<key><JSON text>`:
     array_except hashes texts, but compares structs one with all.

@@ -32,6 +32,32 @@
     ) -}}
 {% endmacro %}
 
+{#
+    An object in which a key occurs twice is none, unless json_parse_dedup_attributes is on.
+    https://docs.aws.amazon.com/redshift/latest/dg/CAN_JSON_PARSE.html
+#}
+{% macro redshift__json_is_object(text) %}
+    {{- return(
+        '(can_json_parse(' ~ text ~ ') and left(ltrim(' ~ text
+        ~ ", ' ' || chr(9) || chr(10) || chr(13)), 1) = '{')"
+    ) -}}
+{% endmacro %}
+
+{% macro snowflake__json_is_object(text) %}
+    {{- return(
+        '(case when ' ~ text ~ ' is not null then coalesce(is_object(' ~ synctrail.snowflake_json(text)
+        ~ '), false) end)'
+    ) -}}
+{% endmacro %}
+
+{#
+    JSON text as a variant, null where it is no JSON; of equal keys, the last one counts.
+    https://docs.snowflake.com/en/sql-reference/functions/try_parse_json
+#}
+{% macro snowflake_json(text) %}
+    {{- return('try_parse_json(' ~ text ~ ", 'd')") -}}
+{% endmacro %}
+
 {% macro spark__json_is_object(text) %}
     {{- return(
         '(case when ' ~ text ~ ' is not null then ' ~ synctrail.spark_json_object(text) ~ ' is not null end)'

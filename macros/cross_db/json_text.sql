@@ -23,6 +23,22 @@
     ) -}}
 {% endmacro %}
 
+{# https://docs.aws.amazon.com/redshift/latest/dg/query-super.html#dynamic-typing-lax-processing #}
+{% macro redshift__json_text(json) %}
+    {{- return(
+        'case when left(' ~ json ~ ", 1) = '\"' then cast(json_parse(" ~ json ~ ') as '
+        ~ synctrail.type_string() ~ ') else ' ~ json ~ ' end'
+    ) -}}
+{% endmacro %}
+
+{# https://docs.snowflake.com/en/sql-reference/functions/as_char-varchar #}
+{% macro snowflake__json_text(json) %}
+    {{- return(
+        'case when left(' ~ json ~ ", 1) = '\"' then as_varchar(" ~ synctrail.snowflake_json(json) ~ ') else '
+        ~ json ~ ' end'
+    ) -}}
+{% endmacro %}
+
 {# https://spark.apache.org/docs/latest/api/sql/#try_variant_get #}
 {% macro spark__json_text(json) %}
     {{- return(

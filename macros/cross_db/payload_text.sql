@@ -15,6 +15,22 @@
     {{- return(synctrail.default__payload_text(expression, data_type)) -}}
 {% endmacro %}
 
+{# https://docs.aws.amazon.com/redshift/latest/dg/JSON_SERIALIZE.html #}
+{% macro redshift__payload_text(expression, data_type) %}
+    {%- if data_type | lower == 'super' -%}
+        {{- return('json_serialize(' ~ expression ~ ')') -}}
+    {%- endif -%}
+    {{- return('cast(' ~ expression ~ ' as ' ~ synctrail.type_string() ~ ')') -}}
+{% endmacro %}
+
+{# https://docs.snowflake.com/en/sql-reference/functions/to_json #}
+{% macro snowflake__payload_text(expression, data_type) %}
+    {%- if modules.re.match('(variant|object|array|map)', data_type, modules.re.IGNORECASE) -%}
+        {%- set expression = 'to_json(' ~ expression ~ ')' -%}
+    {%- endif -%}
+    {{- return(synctrail.default__payload_text(expression, data_type)) -}}
+{% endmacro %}
+
 {# https://spark.apache.org/docs/latest/api/sql/#to_json #}
 {% macro spark__payload_text(expression, data_type) %}
     {%- if modules.re.match('(struct|map|variant)', data_type, modules.re.IGNORECASE) -%}

@@ -15,6 +15,16 @@
     {{- return('(' ~ timestamp ~ ' + make_interval(secs => cast(' ~ seconds ~ ' as double precision)))') -}}
 {% endmacro %}
 
+{# https://docs.aws.amazon.com/redshift/latest/dg/r_interval_literals.html #}
+{% macro redshift__seconds_after(timestamp, seconds) %}
+    {{- return('(' ~ timestamp ~ ' + cast(' ~ seconds ~ " as double precision) * interval '1 second')") -}}
+{% endmacro %}
+
+{# https://docs.snowflake.com/en/sql-reference/functions/dateadd, which takes whole numbers #}
+{% macro snowflake__seconds_after(timestamp, seconds) %}
+    {{- return('dateadd(microsecond, cast(round((' ~ seconds ~ ') * 1000000) as bigint), ' ~ timestamp ~ ')') -}}
+{% endmacro %}
+
 {% macro spark__seconds_after(timestamp, seconds) %}
     {{- return('timestamp_micros(unix_micros(' ~ timestamp ~ ') + cast(round((' ~ seconds ~ ') * 1000000) as bigint))') -}}
 {% endmacro %}

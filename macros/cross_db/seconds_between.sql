@@ -15,6 +15,16 @@
     {{- return('cast(extract(epoch from (' ~ finish ~ ') - (' ~ start ~ ')) as double precision)') -}}
 {% endmacro %}
 
+{# https://docs.aws.amazon.com/redshift/latest/dg/r_DATEDIFF_function.html #}
+{% macro redshift__seconds_between(start, finish) %}
+    {{- return('datediff(microsecond, ' ~ start ~ ', ' ~ finish ~ ') / cast(1000000 as double precision)') -}}
+{% endmacro %}
+
+{# https://docs.snowflake.com/en/sql-reference/functions/datediff #}
+{% macro snowflake__seconds_between(start, finish) %}
+    {{- return('datediff(microsecond, ' ~ start ~ ', ' ~ finish ~ ') / cast(1000000 as double)') -}}
+{% endmacro %}
+
 {% macro spark__seconds_between(start, finish) %}
     {{- return('(unix_micros(' ~ finish ~ ') - unix_micros(' ~ start ~ ')) / cast(1000000 as double)') -}}
 {% endmacro %}

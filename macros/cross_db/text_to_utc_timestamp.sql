@@ -29,6 +29,39 @@
     {{- return("(" ~ synctrail.try_cast(text_with_offset, 'timestamptz') ~ " at time zone 'UTC')") -}}
 {% endmacro %}
 
+{# https://docs.aws.amazon.com/redshift/latest/dg/r_Datetime_types.html #}
+{% macro redshift__text_to_utc_timestamp(text_with_offset) %}
+    {%- set text = synctrail.spelled_out_timestamp(text_with_offset) -%}
+    {{- return("(" ~ synctrail.try_cast(text, 'timestamptz') ~ " at time zone 'UTC')") -}}
+{% endmacro %}
+
+{#
+    With a format of its own, since a session may set another one.
+    https://docs.snowflake.com/en/sql-reference/date-time-input-output
+#}
+{% macro snowflake__text_to_utc_timestamp(text_with_offset) %}
+    {{- return(synctrail.utc_timestamp(
+        'try_to_timestamp_tz(' ~ synctrail.spelled_out_timestamp(text_with_offset)
+        ~ ", 'YYYY-MM-DD HH24:MI:SS.FF9TZH:TZM')"
+    )) -}}
+{% endmacro %}
+
+{# The one spelling `2025-12-31 18:00:00.0+01:00`, for warehouses that read few others. #}
+{% macro spelled_out_timestamp(text_with_offset) %}
+    {%- set ns = namespace(text=text_with_offset) -%}
+    {%- for pattern, replacement in [
+        ('(Z| ?UTC)$', '+00:00'),
+        ('([+-][0-9]{2})$', '\\1:00'),
+        ('([+-][0-9]{2})([0-9]{2})$', '\\1:\\2'),
+        ('T', ' '),
+        ('( [0-9]{2}:[0-9]{2})([+-])', '\\1:00\\2'),
+        ('(:[0-9]{2}:[0-9]{2})([+-])', '\\1.0\\2')
+    ] -%}
+        {%- set ns.text = synctrail.regexp_replace(ns.text, pattern, replacement) -%}
+    {%- endfor -%}
+    {{- return(ns.text) -}}
+{% endmacro %}
+
 {# Spark reads no offset after a time without seconds. https://spark.apache.org/docs/latest/sql-ref-datatypes.html #}
 {% macro spark__text_to_utc_timestamp(text_with_offset) %}
     {%- set with_seconds = synctrail.regexp_replace(

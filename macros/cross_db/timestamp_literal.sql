@@ -7,6 +7,11 @@
     {{- return("cast('" ~ value ~ "' as " ~ dbt.type_timestamp() ~ ")") -}}
 {% endmacro %}
 
+{# A cast would read it by the session's format: https://docs.snowflake.com/en/sql-reference/parameters#timestamp-input-format #}
+{% macro snowflake__timestamp_literal(value) %}
+    {{- return("to_timestamp_ntz('" ~ value ~ "', 'YYYY-MM-DD HH24:MI:SS.FF6')") -}}
+{% endmacro %}
+
 {# Without its zone, Spark reads a literal in the session's time zone. #}
 {% macro spark__timestamp_literal(value) %}
     {{- return("cast('" ~ value ~ "+00:00' as timestamp)") -}}

@@ -14,3 +14,8 @@
         ~ expression ~ ' as ' ~ type ~ ') end'
     ) -}}
 {% endmacro %}
+
+{# https://docs.aws.amazon.com/redshift/latest/dg/r_TRY_CAST.html #}
+{% macro redshift__try_cast(expression, type) %}
+    {{- return(synctrail.default__try_cast(expression, type)) -}}
+{% endmacro %}

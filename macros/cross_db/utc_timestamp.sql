@@ -24,6 +24,25 @@
     ) -}}
 {% endmacro %}
 
+{#
+    The epoch of either kind of timestamp is that of UTC, and has whole seconds alone where there is no time zone.
+    https://docs.aws.amazon.com/redshift/latest/dg/r_EXTRACT_function.html
+#}
+{% macro redshift__utc_timestamp(expression) %}
+    {{- return(
+        'dateadd(microsecond, datediff(microsecond, date_trunc(\'second\', ' ~ expression ~ '), ' ~ expression
+        ~ "), timestamp 'epoch' + floor(extract(epoch from " ~ expression ~ ")) * interval '1 second')"
+    ) -}}
+{% endmacro %}
+
+{#
+    The epoch of every kind of timestamp is that of UTC, whatever the session's time zone.
+    https://docs.snowflake.com/en/sql-reference/functions-date-time#supported-date-and-time-parts
+#}
+{% macro snowflake__utc_timestamp(expression) %}
+    {{- return('to_timestamp_ntz(date_part(epoch_microsecond, ' ~ expression ~ '), 6)') -}}
+{% endmacro %}
+
 {# Spark's timestamp is an instant; a timestamp_ntz is read as UTC.
    https://spark.apache.org/docs/latest/sql-ref-datatypes.html #}
 {% macro spark__utc_timestamp(expression) %}

@@ -4,7 +4,7 @@
 #}
 {% macro json_comparable(json) %}
     {%- set whole_numbers = synctrail.regexp_replace(
-        json, '("(?:[^"\\\\]|\\\\.)*")|(-?[0-9]+)[.]0([,}\\]]|$)', '\\1\\2\\3'
+        json, '("([^"\\\\]|\\\\.)*")|(-?[0-9]+)[.]0([,}\\]]|$)', '\\1\\3\\4'
     ) -%}
     {{- return(
         "case when left(" ~ json ~ ", 1) = '\"' or " ~ json ~ " not like '%.0%' then " ~ json

@@ -28,9 +28,16 @@
     {{- return({'incremental_strategy': 'delete+insert'}) -}}
 {% endmacro %}
 
-{# Redshift would take what Postgres has, and does not understand it. #}
+{#
+    One statement, which reads the model as a view: nothing is written but the rows that change. Keys are never null and
+    once in a build, which a merge needs. https://docs.snowflake.com/en/sql-reference/sql/merge
+#}
+{% macro snowflake__incremental_config() %}
+    {{- return({'incremental_strategy': 'merge'}) -}}
+{% endmacro %}
+
 {% macro redshift__incremental_config() %}
-    {{- synctrail.unsupported_adapter('incremental_config') -}}
+    {{- return({'incremental_strategy': 'delete+insert'}) -}}
 {% endmacro %}
 
 {# Plain Parquet knows neither merge nor delete: there each build writes the whole table. #}

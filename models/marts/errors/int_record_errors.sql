@@ -76,7 +76,7 @@ touched_records as (
     where _build_id > {{ last_build_id }} and record_key is not null
     {%- if has_outdated_errors %}
 
-    union distinct
+    {{ synctrail.union_distinct() }}
 
     select record_key from outdated_errors
     where record_key is not null
@@ -91,7 +91,7 @@ touched_attempts as (
     where _build_id > {{ last_build_id }} and record_key is null
     {%- if has_outdated_errors %}
 
-    union distinct
+    {{ synctrail.union_distinct() }}
 
     select log_key from outdated_errors
     where record_key is null

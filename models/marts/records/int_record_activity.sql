@@ -25,12 +25,12 @@ touched_records as (
     select record_key from {{ ref('int_sync_changelog') }} as changelog
     where _build_id > {{ last_build_id }} and record_key is not null
 
-    union distinct
+    {{ synctrail.union_distinct() }}
 
     select record_key from {{ ref('int_field_changes') }} as field_changes
     where _build_id > {{ last_build_id }}
 
-    union distinct
+    {{ synctrail.union_distinct() }}
 
     select record_key from {{ ref('int_audience_spells') }} as spells
     where _build_id > {{ last_build_id }}

@@ -25,7 +25,7 @@ touched_runs as (
     select run_key from {{ ref('int_sync_changelog') }} as changelog
     where _build_id > {{ last_build_id }}
 
-    union distinct
+    {{ synctrail.union_distinct() }}
 
     select run_key from {{ run_order }}
     where _order_build_id > {{ last_build_id }}

@@ -73,20 +73,32 @@ run_totals as (
         avg(runs.duration_seconds) as avg_duration_seconds,
         {{ synctrail.percentile('runs.duration_seconds', 0.95) }} as p95_duration_seconds,
         sum(case when runs.duration_seconds is not null then runs.n_attempted end) as n_timed_attempts,
-        sum(runs.duration_seconds) as total_duration_seconds,
-        {{ synctrail.percentile('runs.seconds_since_previous_run', 0.5) }} as median_run_interval_seconds
+        sum(runs.duration_seconds) as total_duration_seconds
     from runs
     left join last_good_runs on runs.sync_key = last_good_runs.sync_key
     group by runs.sync_key
 
 ),
 
+{# Redshift wants the percentiles of one select to be of one column. -#}
+intervals as (
+
+    select
+        sync_key,
+        {{ synctrail.percentile('seconds_since_previous_run', 0.5) }} as median_run_interval_seconds
+    from runs
+    group by sync_key
+
+),
+
 timed as (
 
     select
-        *,
+        run_totals.*,
+        intervals.median_run_interval_seconds,
         {{ synctrail.seconds_between('last_run_at', synctrail.as_of()) }} as seconds_since_last_run
     from run_totals
+    inner join intervals on run_totals.sync_key = intervals.sync_key
 
 )
 

@@ -1,0 +1,119 @@
+"""Snowflake: fakesnow's server, which understands Snowflake's SQL and protocol, on this machine."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import snowflake.connector
+
+from warehouses.warehouse import MODEL_SCHEMA, STAGING_SCHEMA, aware, staging_table
+
+_SERVER = Path(__file__).with_name("snowflake_server.py")
+_START_SECONDS = 60
+_TYPES = {
+    pa.string(): "varchar",
+    pa.timestamp("us", tz="UTC"): "timestamp_tz",
+    pa.timestamp("us"): "timestamp_ntz",
+    pa.int32(): "int",
+    pa.int64(): "bigint",
+}
+
+
+class Snowflake:
+    """A database of a server of its own, in a process of its own."""
+
+    target = "snowflake"
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = int(free.getsockname()[1])
+        with (folder / "fakesnow.log").open("wb") as log:
+            # Safe path: beside the program lies a module of the name of Snowflake's own package.
+            command: list[str | Path] = [sys.executable, "-P", _SERVER, str(port)]
+            self._server = subprocess.Popen(command, stdout=log, stderr=log)
+        self._wait_for(port)
+        os.environ["SYNCTRAIL_TEST_SNOWFLAKE_PORT"] = str(port)
+        self._connection = snowflake.connector.connect(
+            account="fakesnow",
+            host="127.0.0.1",
+            port=port,
+            protocol="http",
+            user="test",
+            password="test",
+            database="synctrail_test",
+            network_timeout=300,
+        )
+        self.schemas = {STAGING_SCHEMA, MODEL_SCHEMA}
+
+    def _wait_for(self, port: int) -> None:
+        deadline = time.monotonic() + _START_SECONDS
+        while True:
+            assert self._server.poll() is None, "fakesnow ended; its log is fakesnow.log"
+            try:
+                socket.create_connection(("127.0.0.1", port), timeout=1).close()
+            except OSError:
+                assert time.monotonic() < deadline, "fakesnow does not answer; its log is fakesnow.log"
+                time.sleep(0.1)
+            else:
+                return
+
+    def write_staging(self, tables: dict[str, list[dict[str, object]]]) -> None:
+        """Make the staging tables hold exactly these rows."""
+        self._write(STAGING_SCHEMA, {name: staging_table(name, rows) for name, rows in tables.items()})
+
+    def write_tables(self, schema: str, tables: dict[str, pa.Table]) -> None:
+        """Make a vendor's schema hold exactly these tables."""
+        self.schemas.add(schema)
+        self._execute(f"drop schema if exists {schema} cascade")
+        self._write(schema, tables)
+
+    def _write(self, schema: str, tables: dict[str, pa.Table]) -> None:
+        self._execute(f"create schema if not exists {schema}")
+        self._execute(f"create or replace stage {schema}.written")
+        for name, rows in tables.items():
+            columns = ", ".join(f"{field.name} {_TYPES[field.type]}" for field in rows.schema)
+            self._execute(f"create or replace table {schema}.{name} ({columns})")
+            file = self._folder / f"{name}.parquet"
+            pq.write_table(rows, file)
+            self._execute(f"put 'file://{file}' @{schema}.written/{name} overwrite = true")
+            self._execute(
+                f"copy into {schema}.{name} from @{schema}.written/{name}"
+                " file_format = (type = parquet) match_by_column_name = case_insensitive"
+            )
+
+    def load(self, lake: Path) -> None:
+        """Skip the test: the loader does not load into Snowflake yet."""
+        pytest.skip("the loader does not load into Snowflake yet")
+
+    def query(self, sql: str) -> list[dict[str, Any]]:
+        """Return the rows of a query; timestamps are aware, in UTC; names are in lower case."""
+        self._execute(f"use schema {MODEL_SCHEMA}")
+        with self._connection.cursor(snowflake.connector.DictCursor) as cursor:
+            rows = cursor.execute(sql).fetchall()
+        return [{name.lower(): aware(value) for name, value in row.items()} for row in rows]
+
+    def _execute(self, sql: str) -> None:
+        with self._connection.cursor() as cursor:
+            cursor.execute(sql)
+
+    def reset(self) -> None:
+        """Drop every table and view."""
+        for schema in self.schemas:
+            self._execute(f"drop schema if exists {schema} cascade")
+
+    def close(self) -> None:
+        """Stop the server."""
+        self._connection.close()
+        self._server.terminate()
+        self._server.wait(timeout=30)
