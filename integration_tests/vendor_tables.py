@@ -92,3 +92,19 @@ RUDDERSTACK_LOG = {
     "sync_started_at": TIME,
     "sync_finished_at": TIME,
 }
+
+HIGHTOUCH_HOLDOUT = {
+    "sync_id": NUMBER,
+    "sync_run_id": NUMBER,
+    "model_id": NUMBER,
+    "timestamp": TIME,
+    "row_id": TEXT,
+    "fields": TEXT,
+}
+HIGHTOUCH_MEMBERSHIP = {
+    "ht_row_id": TEXT,
+    "ht_audience_id": NUMBER,
+    "ht_timestamp": TIME,
+    "ht_event_type": TEXT,
+    "ht_split_group": TEXT,
+}

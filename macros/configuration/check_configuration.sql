@@ -15,6 +15,10 @@
     {%- do synctrail.check_number('synctrail_alert_full_sync_members', at_least=0, whole=true) -%}
     {%- do synctrail.check_number('synctrail_flapping_entries', at_least=1, whole=true) -%}
     {%- do synctrail.check_choice('synctrail_allow_full_refresh', [true, false]) -%}
+    {%- do synctrail.check_choice('synctrail_hightouch_audiences', [true, false]) -%}
+    {%- if synctrail.reads_hightouch_audiences() -%}
+        {%- do synctrail.source_locations('hightouch_planner') -%}
+    {%- endif -%}
     {%- do synctrail.check_choice('synctrail_spark_file_format', ['delta', 'parquet']) -%}
 {% endmacro %}
 

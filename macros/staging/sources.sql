@@ -30,6 +30,11 @@
     {{- return(source_name in synctrail.enabled_sources()) -}}
 {% endmacro %}
 
+{# True where the user wants what Hightouch records of audiences, beside its sync logs. #}
+{% macro reads_hightouch_audiences() %}
+    {{- return(synctrail.reads_source('hightouch') and var('synctrail_hightouch_audiences')) -}}
+{% endmacro %}
+
 {# The sources whose rows come in loads, each row with the load that brought it. #}
 {% macro loaded_sources() %}
     {{- return(synctrail.enabled_sources() | select('equalto', 'census_lake') | list) -}}
