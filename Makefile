@@ -13,6 +13,7 @@ UV_VERSION := 0.13.8
 
 BIN := .venv/bin
 PYTHON := $(BIN)/python
+WAREHOUSES_PYTEST = PYTHONPATH=ingest/src .cache/warehouses/bin/python -m pytest
 JAVA = $(shell $(PYTHON) -m synctrail.java 2>/dev/null)
 export JAVA_HOME = $(JAVA)
 export PYSPARK_PYTHON := $(CURDIR)/$(PYTHON)
@@ -54,6 +55,16 @@ test-package: .cache/dev.ready .cache/deps.ready  ## The dbt package on DuckDB, 
 test-spark: .cache/dev.ready .cache/deps.ready  ## The dbt package on Spark with Delta: what engines may tell differently
 	$(PYTHON) -m pytest -n 2 --dist worksteal integration_tests/tests --warehouse spark -m every_warehouse
 
+.PHONY: test-snowflake
+test-snowflake: .cache/warehouses.ready .cache/deps.ready  ## The dbt package on a stand-in of Snowflake (fakesnow)
+	$(WAREHOUSES_PYTEST) integration_tests/tests -m every_warehouse --warehouse snowflake
+	$(WAREHOUSES_PYTEST) integration_tests/tests/test_shipped_tests.py -m "not every_warehouse" --warehouse snowflake
+
+.PHONY: test-redshift
+test-redshift: .cache/warehouses.ready .cache/deps.ready  ## The dbt package on a stand-in of Redshift (Postgres with look-alikes)
+	$(WAREHOUSES_PYTEST) integration_tests/tests -m every_warehouse --warehouse redshift
+	$(WAREHOUSES_PYTEST) integration_tests/tests/test_shipped_tests.py -m "not every_warehouse" --warehouse redshift
+
 .PHONY: test-demo
 test-demo: .cache/demo.ready  ## The demo on both warehouses
 	$(PYTHON) demo/demo.py --warehouse duckdb
@@ -68,7 +79,7 @@ bench: .cache/dev.ready  ## Print the figures of every benchmark
 
 .PHONY: lock
 lock: .cache/uv.ready  ## Pin the newest fitting versions of the development dependencies
-	for name in demo dev bouncer java; do \
+	for name in demo dev bouncer java warehouses; do \
 	  $(BIN)/uv pip compile --quiet --upgrade --python-version 3.11 --generate-hashes --no-emit-index-url \
 	    --no-header --no-annotate requirements/$$name.in --output-file requirements/$$name.txt; \
 	done
@@ -108,4 +119,9 @@ clean:  ## Remove all that set-up, tests and the demo made
 .cache/bouncer.ready: .cache/uv.ready requirements/bouncer.txt
 	$(BASE_PYTHON) -m venv .cache/bouncer
 	$(BIN)/uv pip install --quiet --python .cache/bouncer/bin/python --require-hashes -r requirements/bouncer.txt
+	touch $@
+
+.cache/warehouses.ready: .cache/uv.ready requirements/warehouses.txt
+	$(BASE_PYTHON) -m venv .cache/warehouses
+	$(BIN)/uv pip install --quiet --python .cache/warehouses/bin/python --require-hashes -r requirements/warehouses.txt
 	touch $@

@@ -41,7 +41,7 @@ class Snowflake:
         with (folder / "fakesnow.log").open("wb") as log:
             # Safe path: beside the program lies a module of the name of Snowflake's own package.
             command: list[str | Path] = [sys.executable, "-P", _SERVER, str(port)]
-            self._server = subprocess.Popen(command, stdout=log, stderr=log)
+            self._server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=log, stderr=log)
         self._wait_for(port)
         os.environ["SYNCTRAIL_TEST_SNOWFLAKE_PORT"] = str(port)
         self._connection = snowflake.connector.connect(
@@ -113,7 +113,6 @@ class Snowflake:
             self._execute(f"drop schema if exists {schema} cascade")
 
     def close(self) -> None:
-        """Stop the server."""
+        """Stop the server, which lives as long as its standard input."""
         self._connection.close()
-        self._server.terminate()
-        self._server.wait(timeout=30)
+        self._server.communicate(timeout=30)

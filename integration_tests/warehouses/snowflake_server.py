@@ -143,7 +143,7 @@ def timestamp_to_sf_struct(timestamps: pa.Array | pa.ChunkedArray) -> pa.Array:
 
 
 def main() -> None:
-    """Serve until the process is ended."""
+    """Serve until the standard input ends, as it does with whoever started the program."""
     FakeSnowflakeCursor.execute = execute
     fakesnow.macros.creation_sql = creation_sql
     fakesnow.cursor.parse_one = parse
@@ -157,7 +157,7 @@ def main() -> None:
     options = {"host": "127.0.0.1", "port": int(sys.argv[1]), "log_level": "warning"}
     server = threading.Thread(target=uvicorn.run, args=[fakesnow.server.app], kwargs=options, daemon=True)
     server.start()
-    server.join()
+    sys.stdin.read()
 
 
 if __name__ == "__main__":

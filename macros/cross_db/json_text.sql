@@ -27,7 +27,7 @@
 {% macro redshift__json_text(json) %}
     {{- return(
         'case when left(' ~ json ~ ", 1) = '\"' then cast(json_parse(" ~ json ~ ') as '
-        ~ synctrail.type_string() ~ ') else ' ~ json ~ ' end'
+        ~ synctrail.type_text() ~ ') else ' ~ json ~ ' end'
     ) -}}
 {% endmacro %}
 

@@ -20,7 +20,7 @@
     {%- if data_type | lower == 'super' -%}
         {{- return('json_serialize(' ~ expression ~ ')') -}}
     {%- endif -%}
-    {{- return('cast(' ~ expression ~ ' as ' ~ synctrail.type_string() ~ ')') -}}
+    {{- return('cast(' ~ expression ~ ' as ' ~ synctrail.type_text() ~ ')') -}}
 {% endmacro %}
 
 {# https://docs.snowflake.com/en/sql-reference/functions/to_json #}

@@ -104,7 +104,7 @@
 
 {% macro kind_type(kind) %}
     {{- return({
-        'text': synctrail.type_string(), 'payload': synctrail.type_string(), 'number': dbt.type_bigint(),
+        'text': synctrail.type_text(), 'payload': synctrail.type_text(), 'number': dbt.type_bigint(),
         'timestamp': dbt.type_timestamp(), 'boolean': dbt.type_boolean()
     }[kind]) -}}
 {% endmacro %}

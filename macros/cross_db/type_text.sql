@@ -1,13 +1,13 @@
 {# The type of a text of any length. #}
-{% macro type_string() %}
-    {{- return(adapter.dispatch('type_string', 'synctrail')()) -}}
+{% macro type_text() %}
+    {{- return(adapter.dispatch('type_text', 'synctrail')()) -}}
 {% endmacro %}
 
-{% macro default__type_string() %}
+{% macro default__type_text() %}
     {{- return(dbt.type_string()) -}}
 {% endmacro %}
 
 {# A column of the type text holds 256 bytes. https://docs.aws.amazon.com/redshift/latest/dg/r_Character_types.html #}
-{% macro redshift__type_string() %}
+{% macro redshift__type_text() %}
     {{- return('varchar(65535)') -}}
 {% endmacro %}
