@@ -32,6 +32,14 @@
     ) -}}
 {% endmacro %}
 
+{# https://cloud.google.com/bigquery/docs/reference/standard-sql/json_functions#json_type #}
+{% macro bigquery__json_is_object(text) %}
+    {{- return(
+        '(case when ' ~ text ~ ' is not null then coalesce(json_type(safe.parse_json(' ~ text
+        ~ ", wide_number_mode => 'round')) = 'object', false) end)"
+    ) -}}
+{% endmacro %}
+
 {% macro spark__json_is_object(text) %}
     {{- return(
         '(case when ' ~ text ~ ' is not null then ' ~ synctrail.spark_json_object(text) ~ ' is not null end)'

@@ -23,6 +23,11 @@
     ) -}}
 {% endmacro %}
 
+{# https://cloud.google.com/bigquery/docs/reference/standard-sql/json_functions#json_value #}
+{% macro bigquery__json_text(json) %}
+    {{- return('case when left(' ~ json ~ ", 1) = '\"' then json_value(" ~ json ~ ", '$') else " ~ json ~ ' end') -}}
+{% endmacro %}
+
 {# https://spark.apache.org/docs/latest/api/sql/#try_variant_get #}
 {% macro spark__json_text(json) %}
     {{- return(

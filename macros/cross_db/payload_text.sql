@@ -15,6 +15,17 @@
     {{- return(synctrail.default__payload_text(expression, data_type)) -}}
 {% endmacro %}
 
+{#
+    Of an SQL null, to_json_string makes the text null.
+    https://cloud.google.com/bigquery/docs/reference/standard-sql/json_functions#to_json_string
+#}
+{% macro bigquery__payload_text(expression, data_type) %}
+    {%- if modules.re.match('(struct|record|json)', data_type, modules.re.IGNORECASE) -%}
+        {{- return('if(' ~ expression ~ ' is null, null, to_json_string(' ~ expression ~ '))') -}}
+    {%- endif -%}
+    {{- return(synctrail.default__payload_text(expression, data_type)) -}}
+{% endmacro %}
+
 {# https://spark.apache.org/docs/latest/api/sql/#to_json #}
 {% macro spark__payload_text(expression, data_type) %}
     {%- if modules.re.match('(struct|map|variant)', data_type, modules.re.IGNORECASE) -%}

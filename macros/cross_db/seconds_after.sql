@@ -15,6 +15,13 @@
     {{- return('(' ~ timestamp ~ ' + make_interval(secs => cast(' ~ seconds ~ ' as double precision)))') -}}
 {% endmacro %}
 
+{# https://cloud.google.com/bigquery/docs/reference/standard-sql/timestamp_functions#timestamp_add #}
+{% macro bigquery__seconds_after(timestamp, seconds) %}
+    {{- return(
+        'timestamp_add(' ~ timestamp ~ ', interval cast(round((' ~ seconds ~ ') * 1000000) as int64) microsecond)'
+    ) -}}
+{% endmacro %}
+
 {% macro spark__seconds_after(timestamp, seconds) %}
     {{- return('timestamp_micros(unix_micros(' ~ timestamp ~ ') + cast(round((' ~ seconds ~ ') * 1000000) as bigint))') -}}
 {% endmacro %}

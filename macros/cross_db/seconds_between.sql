@@ -15,6 +15,11 @@
     {{- return('cast(extract(epoch from (' ~ finish ~ ') - (' ~ start ~ ')) as double precision)') -}}
 {% endmacro %}
 
+{# https://cloud.google.com/bigquery/docs/reference/standard-sql/timestamp_functions#timestamp_diff #}
+{% macro bigquery__seconds_between(start, finish) %}
+    {{- return('timestamp_diff(' ~ finish ~ ', ' ~ start ~ ', microsecond) / 1000000') -}}
+{% endmacro %}
+
 {% macro spark__seconds_between(start, finish) %}
     {{- return('(unix_micros(' ~ finish ~ ') - unix_micros(' ~ start ~ ')) / cast(1000000 as double)') -}}
 {% endmacro %}

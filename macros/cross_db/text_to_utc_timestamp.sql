@@ -29,6 +29,23 @@
     {{- return("(" ~ synctrail.try_cast(text_with_offset, 'timestamptz') ~ " at time zone 'UTC')") -}}
 {% endmacro %}
 
+{#
+    BigQuery wants seconds, at most six digits of their fraction, and a colon in an offset.
+    https://cloud.google.com/bigquery/docs/reference/standard-sql/data-types#timestamp_type
+#}
+{% macro bigquery__text_to_utc_timestamp(text_with_offset) %}
+    {%- set ns = namespace(text=text_with_offset) -%}
+    {%- for pattern, replacement in [
+        (' ?UTC$', 'Z'),
+        ('([T ][0-9]{2}:[0-9]{2})(Z|[+-])', '\\1:00\\2'),
+        ('([.][0-9]{6})[0-9]+', '\\1'),
+        ('([+-][0-9]{2})([0-9]{2})$', '\\1:\\2')
+    ] -%}
+        {%- set ns.text = synctrail.regexp_replace(ns.text, pattern, replacement) -%}
+    {%- endfor -%}
+    {{- return('safe_cast(' ~ ns.text ~ ' as timestamp)') -}}
+{% endmacro %}
+
 {# Spark reads no offset after a time without seconds. https://spark.apache.org/docs/latest/sql-ref-datatypes.html #}
 {% macro spark__text_to_utc_timestamp(text_with_offset) %}
     {%- set with_seconds = synctrail.regexp_replace(

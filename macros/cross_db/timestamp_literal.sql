@@ -7,6 +7,11 @@
     {{- return("cast('" ~ value ~ "' as " ~ dbt.type_timestamp() ~ ")") -}}
 {% endmacro %}
 
+{# Without its zone, BigQuery reads a literal in the project's default time zone. #}
+{% macro bigquery__timestamp_literal(value) %}
+    {{- return("timestamp '" ~ value ~ "+00:00'") -}}
+{% endmacro %}
+
 {# Without its zone, Spark reads a literal in the session's time zone. #}
 {% macro spark__timestamp_literal(value) %}
     {{- return("cast('" ~ value ~ "+00:00' as timestamp)") -}}

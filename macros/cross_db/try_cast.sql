@@ -14,3 +14,8 @@
         ~ expression ~ ' as ' ~ type ~ ') end'
     ) -}}
 {% endmacro %}
+
+{# https://cloud.google.com/bigquery/docs/reference/standard-sql/conversion_functions#safe_casting #}
+{% macro bigquery__try_cast(expression, type) %}
+    {{- return('safe_cast(' ~ expression ~ ' as ' ~ type ~ ')') -}}
+{% endmacro %}

@@ -24,6 +24,14 @@
     ) -}}
 {% endmacro %}
 
+{#
+    BigQuery's timestamp is an instant; a datetime is read in the project's default time zone, which is UTC unless set.
+    https://cloud.google.com/bigquery/docs/reference/standard-sql/conversion_functions#cast_as_timestamp
+#}
+{% macro bigquery__utc_timestamp(expression) %}
+    {{- return('cast(' ~ expression ~ ' as timestamp)') -}}
+{% endmacro %}
+
 {# Spark's timestamp is an instant; a timestamp_ntz is read as UTC.
    https://spark.apache.org/docs/latest/sql-ref-datatypes.html #}
 {% macro spark__utc_timestamp(expression) %}

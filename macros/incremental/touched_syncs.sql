@@ -11,7 +11,7 @@
         {%- set query -%}
             {%- for relation, is_new in upstream %}
             select sync_key from {{ relation }} as upstream where {{ is_new }}
-            {%- if not loop.last %} union {% endif %}
+            {%- if not loop.last %} union all {% endif %}
             {%- endfor %}
         {%- endset -%}
         {%- for sync_key in run_query('select distinct sync_key from (' ~ query ~ ') as touched').columns[0].values() -%}
