@@ -74,7 +74,7 @@ class BigQuery:
     def query(self, sql: str) -> list[dict[str, Any]]:
         """Return the rows of a query; timestamps are aware, in UTC."""
         settings = bigquery.QueryJobConfig(default_dataset=f"{self._client.project}.{MODEL_SCHEMA}")
-        rows = self._client.query(sql, job_config=settings).result()
+        rows = self._client.query(sql, job_config=settings, retry=None, job_retry=None).result()
         return [{name: aware(value) for name, value in row.items()} for row in rows]
 
     def reset(self) -> None:
