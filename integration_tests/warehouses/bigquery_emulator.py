@@ -1,4 +1,4 @@
-"""A throw-away BigQuery emulator on a free port of this machine: bqemulator, patched, in a process of its own."""
+"""A throw-away BigQuery emulator on a free port of this machine: bqemulator, in a process of its own."""
 
 from __future__ import annotations
 
@@ -54,15 +54,16 @@ def _free_ports(count: int) -> list[int]:
     return ports
 
 
-# BigQuery's JSON functions, where DuckDB's differ: json_keys writes a key with a point or an escape in it as a JSON
-# string, json_query_array of what is no array is null, and a key between brackets may look like a path.
+# BigQuery's JSON functions, where DuckDB's differ: json_keys writes a key with a point or an escape in it as
+# a JSON string, json_query_array of what is no array is null, a key between brackets may look like a path.
 _JSON_MACROS = """
 create macro bigquery_json_keys(object) as list_transform(
     json_keys(object),
     lambda key: case when contains(key, '.') or cast(to_json(key) as varchar) <> '"' || key || '"'
         then cast(to_json(key) as varchar) else key end
 );
-create macro bigquery_json_items(json) as case when json_type(json) = 'ARRAY' then json_extract(json, '$[*]') end;
+create macro bigquery_json_items(json) as
+    case when json_type(json) = 'ARRAY' then json_extract(json, '$[*]') end;
 create macro bigquery_json_field(object, key) as
     json_extract(object, '$.*')[list_position(json_keys(object), key)];
 """
