@@ -25,8 +25,8 @@ WORK = CHECKOUT / ".cache" / "check"
 DOCUMENTED = Path(__file__).parent / "documented"
 WAREHOUSES = ("bigquery", "databricks", "redshift", "snowflake")
 
-# A project that installs the package. Its macros take the place of dbt's own: a build of a table that is there,
-# or is not, and queries that find nothing, but whose text is kept.
+# A project that installs the package. Its macros take the place of dbt's own: a build of a table that is
+# there, or is not, and queries that find nothing, but whose text is kept.
 PROJECT = {
     "name": "compiled",
     "version": "1.0.0",
@@ -48,9 +48,10 @@ MACROS = f"""
 
 # The words of the grammar that a parenthesis may follow, without being functions.
 GRAMMAR = frozenset({
-    "all", "and", "any", "as", "between", "by", "case", "distinct", "else", "except", "exists", "filter", "from",
-    "group", "having", "in", "intersect", "is", "join", "lateral", "like", "limit", "not", "on", "or", "over",
-    "partition", "select", "some", "then", "union", "using", "values", "when", "where", "with", "within",
+    "all", "and", "any", "as", "between", "by", "case", "distinct", "else", "except", "exists", "filter",
+    "from", "group", "having", "in", "intersect", "is", "join", "lateral", "like", "limit", "not", "on", "or",
+    "over", "partition", "select", "some", "then", "union", "using", "values", "when", "where", "with",
+    "within",
 })  # fmt: skip
 CASTS = frozenset({"cast", "safe_cast", "try_cast"})
 
