@@ -244,8 +244,8 @@
         'case json_type(' ~ json ~ ") when 'object' then (select concat('{', coalesce(string_agg(" ~ member ~ ", ',' order by "
         ~ key ~ "), ''), '}') from (select " ~ synctrail.bigquery_json_key('path') ~ ' as ' ~ key ~ ' from unnest(json_keys('
         ~ json ~ ", 1)) as path) as keys) when 'array' then (select concat('[', coalesce(string_agg("
-        ~ synctrail.bigquery_json_text(item, levels - 1) ~ ", ',' order by place), ''), ']') from unnest(json_query_array("
-        ~ json ~ ")) as " ~ item ~ ' with offset as place) else ' ~ text ~ ' end'
+        ~ synctrail.bigquery_json_text(item, levels - 1) ~ ", ',' order by " ~ item ~ "_offset), ''), ']') from unnest(json_query_array("
+        ~ json ~ ")) as " ~ item ~ ' with offset as ' ~ item ~ '_offset) else ' ~ text ~ ' end'
     ) -}}
 {% endmacro %}
 
