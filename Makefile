@@ -65,6 +65,18 @@ test-redshift: .cache/warehouses.ready .cache/deps.ready  ## The dbt package on 
 	$(WAREHOUSES_PYTEST) integration_tests/tests -m every_warehouse --warehouse redshift
 	$(WAREHOUSES_PYTEST) integration_tests/tests/test_shipped_tests.py -m "not every_warehouse" --warehouse redshift
 
+.PHONY: test-bigquery
+test-bigquery: .cache/bigquery.ready .cache/deps.ready  ## The dbt package on a BigQuery emulator: what engines may tell differently
+	PYTHONPATH=ingest/src .cache/bigquery/bin/python -m pytest -p no:bqemulator integration_tests/tests --warehouse bigquery -m every_warehouse
+
+.PHONY: check-bigquery
+check-bigquery: .cache/bigquery.ready  ## What the package compiles to for BigQuery, against what it documents
+	.cache/bigquery/bin/python integration_tests/check_compiled_sql.py bigquery
+
+.PHONY: check-databricks
+check-databricks: .cache/databricks.ready  ## What the package compiles to for Databricks, against what it documents
+	.cache/databricks/bin/python integration_tests/check_compiled_sql.py databricks
+
 .PHONY: test-demo
 test-demo: .cache/demo.ready  ## The demo on both warehouses
 	$(PYTHON) demo/demo.py --warehouse duckdb
@@ -79,7 +91,7 @@ bench: .cache/dev.ready  ## Print the figures of every benchmark
 
 .PHONY: lock
 lock: .cache/uv.ready  ## Pin the newest fitting versions of the development dependencies
-	for name in demo dev bouncer java warehouses; do \
+	for name in demo dev bouncer java warehouses bigquery databricks; do \
 	  $(BIN)/uv pip compile --quiet --upgrade --python-version 3.11 --generate-hashes --no-emit-index-url \
 	    --no-header --no-annotate requirements/$$name.in --output-file requirements/$$name.txt; \
 	done
@@ -124,4 +136,14 @@ clean:  ## Remove all that set-up, tests and the demo made
 .cache/warehouses.ready: .cache/uv.ready requirements/warehouses.txt
 	$(BASE_PYTHON) -m venv .cache/warehouses
 	$(BIN)/uv pip install --quiet --python .cache/warehouses/bin/python --require-hashes -r requirements/warehouses.txt
+	touch $@
+
+.cache/bigquery.ready: .cache/uv.ready requirements/bigquery.txt
+	$(BASE_PYTHON) -m venv .cache/bigquery
+	$(BIN)/uv pip install --quiet --python .cache/bigquery/bin/python --require-hashes -r requirements/bigquery.txt
+	touch $@
+
+.cache/databricks.ready: .cache/uv.ready requirements/databricks.txt
+	$(BASE_PYTHON) -m venv .cache/databricks
+	$(BIN)/uv pip install --quiet --python .cache/databricks/bin/python --require-hashes -r requirements/databricks.txt
 	touch $@

@@ -10,7 +10,7 @@ import pytest
 from dbt_project_runner import Project
 from warehouses import WAREHOUSES, Warehouse, open_warehouse
 
-SLOW_WAREHOUSES = ("spark", "snowflake", "redshift")
+SLOW_WAREHOUSES = ("bigquery", "redshift", "snowflake", "spark")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

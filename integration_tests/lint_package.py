@@ -19,16 +19,22 @@ def main() -> int:
     """Run each linter; the exit code is 1 if any complains."""
     WORK.mkdir(parents=True, exist_ok=True)
     environment = {**os.environ, "SYNCTRAIL_TEST_DIR": str(WORK)}
-    parse = [
-        str(BIN / "dbt"), "--quiet", "--log-path", str(WORK / "logs"),
+    sqlfluff = [str(BIN / "sqlfluff"), "lint", "--disable-progress-bar", "models", "tests"]
+    commands = (parse_command(WORK), sqlfluff)
+    codes = [subprocess.call(command, cwd=CHECKOUT, env=environment) for command in commands]
+    return int(any(codes))
+
+
+def parse_command(work: Path, target: str | None = None) -> list[str]:
+    """Return the command that has dbt parse the package with its deprecations as errors."""
+    return [
+        str(BIN / "dbt"), "--quiet", "--log-path", str(work / "logs"),
         "--warn-error-options", '{"error": ["Deprecations"]}',
         "parse", "--no-partial-parse", "--show-all-deprecations", "--vars", json.dumps(VARIABLES),
         "--profiles-dir", "integration_tests", "--profile", "synctrail_integration_tests",
-        "--target-path", str(WORK / "target"),
+        *(["--target", target] if target else []),
+        "--target-path", str(work / "target"),
     ]  # fmt: skip
-    sqlfluff = [str(BIN / "sqlfluff"), "lint", "--disable-progress-bar", "models", "tests"]
-    codes = [subprocess.call(command, cwd=CHECKOUT, env=environment) for command in (parse, sqlfluff)]
-    return int(any(codes))
 
 
 if __name__ == "__main__":

@@ -59,8 +59,8 @@ def attempt(run_id: str, user: str, **given: Any) -> Attempt:
 
 @pytest.mark.every_warehouse
 def test_queries_on_the_models(project: Project, warehouse: Warehouse) -> None:
-    if warehouse.target in ("postgres", "redshift"):
-        pytest.skip("the queries compare ids, which are text, with numbers; Postgres does not")
+    if warehouse.target in ("bigquery", "postgres", "redshift"):
+        pytest.skip(f"the queries compare ids, which are text, with numbers; {warehouse.target} does not")
     warehouse.write_staging(two_runs_of_a_segment().tables())
     project.run(
         "run", "--select", "+sync_log", "+sync_changelog", "+sync_snapshot", "+sync_runs", "+source_objects"

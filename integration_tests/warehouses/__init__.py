@@ -13,6 +13,7 @@ __all__ = ["WAREHOUSES", "Warehouse", "open_warehouse"]
 # Where the class of each is. A module is imported when its warehouse is asked for: not every environment has
 # the packages of all.
 WAREHOUSES = {
+    "bigquery": "warehouses.bigquery.BigQuery",
     "duckdb": "warehouses.duckdb_file.DuckDB",
     "postgres": "warehouses.postgres.Postgres",
     "redshift": "warehouses.redshift.Redshift",

@@ -13,6 +13,15 @@
     {{- synctrail.unsupported_adapter('date_spine') -}}
 {% endmacro %}
 
+{# https://cloud.google.com/bigquery/docs/reference/standard-sql/array_functions#generate_date_array #}
+{% macro bigquery__date_spine(relation, columns, first_date, last_date) %}
+    select
+        {{ columns | join(',\n        ') }},
+        spine_date
+    from {{ relation }}
+    cross join unnest(generate_date_array({{ first_date }}, {{ last_date }})) as spine_date
+{% endmacro %}
+
 {% macro duckdb__date_spine(relation, columns, first_date, last_date) %}
     select
         {{ columns | join(',\n        ') }},

@@ -17,6 +17,98 @@
 {% endmacro %}
 
 {#
+    A JSON value keeps the first of equal keys, and promises no order of them: bigquery_json_text sorts them.
+    json_keys writes a key with a point or an escape in it as a JSON string.
+    https://cloud.google.com/bigquery/docs/reference/standard-sql/data-types#json_type
+    https://cloud.google.com/bigquery/docs/reference/standard-sql/json_functions#json_keys
+#}
+{% macro bigquery__json_differences(relation, key, left, right) %}
+    with objects as (
+
+        select
+            {{ key }},
+            {{ synctrail.bigquery_json_object(left) }} as left_object,
+            {{ synctrail.bigquery_json_object(right) }} as right_object
+        from {{ relation }}
+
+    ),
+
+    members as (
+
+        select
+            objects.{{ key }},
+            field_name,
+            objects.left_object[field_name] as left_member,
+            objects.right_object[field_name] as right_member
+        from objects
+        cross join unnest(array(
+            select distinct {{ synctrail.bigquery_json_key('path') }}
+            from unnest(array_concat(json_keys(objects.left_object, 1), json_keys(objects.right_object, 1))) as path
+        )) as field_name
+
+    ),
+
+    differences as (
+
+        select * from members
+        where to_json_string(left_member) <> to_json_string(right_member)
+            or (left_member is null) <> (right_member is null)
+
+    )
+
+    select
+        {{ key }},
+        field_name,
+        {%- for side in ['left', 'right'] %}
+        {#- The integers that bigquery_json_object has made strings. #}
+        {{ synctrail.regexp_replace(
+            synctrail.bigquery_json_text(side ~ '_member', 4), '"\\\\u0001(-?[0-9]+)"', '\\1'
+        ) }} as {{ side }}_json
+        {%- if not loop.last %},{% endif %}
+        {%- endfor %}
+    from differences
+{% endmacro %}
+
+{#
+    A JSON object of a text. An integer that fits no 64 bits would be rounded, so it becomes a string that begins with
+    \u0001. The pattern takes strings and other long numbers first, and leaves a chr(1) and a quote behind each.
+    https://cloud.google.com/bigquery/docs/reference/standard-sql/json_functions#parse_json
+#}
+{% macro bigquery_json_object(text) %}
+    {%- set pattern = synctrail.regexp_literal('("(?:[^"\\\\]|\\\\.)*"|-?[0-9]+[.eE][-+.0-9eE]*)|(-?[0-9]{19,})') -%}
+    {%- set with_marks = 'regexp_replace(' ~ text ~ ', ' ~ pattern ~ ", concat('\\\\1', chr(1), '\\\\2\"'))" -%}
+    {%- set with_strings = 'replace(replace(' ~ with_marks ~ ", concat(chr(1), '\"'), ''), chr(1), '\"\\\\u0001')" -%}
+    {{- return(
+        'parse_json(case when ' ~ synctrail.regexp_like(text, '[0-9]{19}') ~ ' then ' ~ with_strings ~ ' else ' ~ text
+        ~ " end, wide_number_mode => 'round')"
+    ) -}}
+{% endmacro %}
+
+{# The key that one of the paths of json_keys is. #}
+{% macro bigquery_json_key(path) %}
+    {{- return('case when left(' ~ path ~ ", 1) = '\"' then json_value(" ~ path ~ ", '$') else " ~ path ~ ' end') -}}
+{% endmacro %}
+
+{# A JSON value as compact text, the keys of objects sorted down to so many levels; null where there is no value. #}
+{% macro bigquery_json_text(json, levels) %}
+    {%- set text = 'case when ' ~ json ~ ' is not null then to_json_string(' ~ json ~ ') end' -%}
+    {%- if levels == 0 -%}
+        {{- return(text) -}}
+    {%- endif -%}
+    {%- set key = 'key' ~ levels -%}
+    {%- set item = 'item' ~ levels -%}
+    {%- set member = "concat(to_json_string(" ~ key ~ "), ':', "
+        ~ synctrail.bigquery_json_text(json ~ '[' ~ key ~ ']', levels - 1) ~ ')' -%}
+    {{- return(
+        'case json_type(' ~ json ~ ") when 'object' then (select concat('{', coalesce(string_agg(" ~ member ~ ", ',' order by "
+        ~ key ~ "), ''), '}') from (select " ~ synctrail.bigquery_json_key('path') ~ ' as ' ~ key ~ ' from unnest(json_keys('
+        ~ json ~ ", 1)) as path) as keys) when 'array' then (select concat('[', coalesce(string_agg("
+        ~ synctrail.bigquery_json_text(item, levels - 1) ~ ", ',' order by " ~ item ~ "_offset), ''), ']') from unnest(json_query_array("
+        ~ json ~ ")) as " ~ item ~ ' with offset as ' ~ item ~ '_offset) else ' ~ text ~ ' end'
+    ) -}}
+{% endmacro %}
+
+{#
     json_keys and the wildcard path give lists of one order.
     https://duckdb.org/docs/stable/data/json/json_functions
 #}

@@ -10,6 +10,14 @@
     {{- return(synctrail.unsupported_adapter('json_is_object')) -}}
 {% endmacro %}
 
+{# https://cloud.google.com/bigquery/docs/reference/standard-sql/json_functions#json_type #}
+{% macro bigquery__json_is_object(text) %}
+    {{- return(
+        '(case when ' ~ text ~ ' is not null then coalesce(json_type(safe.parse_json(' ~ text
+        ~ ", wide_number_mode => 'round')) = 'object', false) end)"
+    ) -}}
+{% endmacro %}
+
 {#
     Valid JSON that begins with a brace, after JSON's own white space: one parse, where json_type takes a
     second.

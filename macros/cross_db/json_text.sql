@@ -7,6 +7,11 @@
     {{- return(synctrail.unsupported_adapter('json_text')) -}}
 {% endmacro %}
 
+{# https://cloud.google.com/bigquery/docs/reference/standard-sql/json_functions#json_value #}
+{% macro bigquery__json_text(json) %}
+    {{- return('case when left(' ~ json ~ ", 1) = '\"' then json_value(" ~ json ~ ", '$') else " ~ json ~ ' end') -}}
+{% endmacro %}
+
 {# https://duckdb.org/docs/stable/data/json/json_functions #}
 {% macro duckdb__json_text(json) %}
     {{- return(

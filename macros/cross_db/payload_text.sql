@@ -7,6 +7,17 @@
     {{- return('cast(' ~ expression ~ ' as ' ~ dbt.type_string() ~ ')') -}}
 {% endmacro %}
 
+{#
+    Of an SQL null, to_json_string makes the text null.
+    https://cloud.google.com/bigquery/docs/reference/standard-sql/json_functions#to_json_string
+#}
+{% macro bigquery__payload_text(expression, data_type) %}
+    {%- if modules.re.match('(struct|record|json)', data_type, modules.re.IGNORECASE) -%}
+        {{- return('if(' ~ expression ~ ' is null, null, to_json_string(' ~ expression ~ '))') -}}
+    {%- endif -%}
+    {{- return(synctrail.default__payload_text(expression, data_type)) -}}
+{% endmacro %}
+
 {# A struct or map as text is not JSON. https://duckdb.org/docs/stable/data/json/creating_json #}
 {% macro duckdb__payload_text(expression, data_type) %}
     {%- if modules.re.match('(struct|map)', data_type, modules.re.IGNORECASE) -%}

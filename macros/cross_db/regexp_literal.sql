@@ -26,9 +26,12 @@
     {{- return(dbt.string_literal(dbt.escape_single_quotes(pattern | replace('\\', '\\\\')))) -}}
 {% endmacro %}
 
-{# https://cloud.google.com/bigquery/docs/reference/standard-sql/lexical#escape_sequences #}
+{#
+    dbt's own literal has three quotes, in which sqlglot does not know an escaped quote.
+    https://cloud.google.com/bigquery/docs/reference/standard-sql/lexical#escape_sequences
+#}
 {% macro bigquery__regexp_literal(pattern) %}
-    {{- return(dbt.string_literal(dbt.escape_single_quotes(pattern | replace('\\', '\\\\')))) -}}
+    {{- return("'" ~ dbt.escape_single_quotes(pattern | replace('\\', '\\\\')) ~ "'") -}}
 {% endmacro %}
 
 {# https://spark.apache.org/docs/latest/sql-ref-literals.html#string-literal #}

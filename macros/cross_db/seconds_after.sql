@@ -7,6 +7,13 @@
     {{- synctrail.unsupported_adapter('seconds_after') -}}
 {% endmacro %}
 
+{# https://cloud.google.com/bigquery/docs/reference/standard-sql/timestamp_functions#timestamp_add #}
+{% macro bigquery__seconds_after(timestamp, seconds) %}
+    {{- return(
+        'timestamp_add(' ~ timestamp ~ ', interval cast(round((' ~ seconds ~ ') * 1000000) as int64) microsecond)'
+    ) -}}
+{% endmacro %}
+
 {% macro duckdb__seconds_after(timestamp, seconds) %}
     {{- return('make_timestamp(epoch_us(' ~ timestamp ~ ') + cast(round((' ~ seconds ~ ') * 1000000) as bigint))') -}}
 {% endmacro %}

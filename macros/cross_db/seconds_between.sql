@@ -7,6 +7,11 @@
     {{- synctrail.unsupported_adapter('seconds_between') -}}
 {% endmacro %}
 
+{# https://cloud.google.com/bigquery/docs/reference/standard-sql/timestamp_functions#timestamp_diff #}
+{% macro bigquery__seconds_between(start, finish) %}
+    {{- return('timestamp_diff(' ~ finish ~ ', ' ~ start ~ ', microsecond) / 1000000') -}}
+{% endmacro %}
+
 {% macro duckdb__seconds_between(start, finish) %}
     {{- return('(epoch_us(' ~ finish ~ ') - epoch_us(' ~ start ~ ')) / cast(1000000 as double)') -}}
 {% endmacro %}

@@ -20,6 +20,23 @@
     {{- return(synctrail.unsupported_adapter('text_to_utc_timestamp')) -}}
 {% endmacro %}
 
+{#
+    BigQuery wants seconds, at most six digits of their fraction, and a colon in an offset.
+    https://cloud.google.com/bigquery/docs/reference/standard-sql/data-types#timestamp_type
+#}
+{% macro bigquery__text_to_utc_timestamp(text_with_offset) %}
+    {%- set ns = namespace(text=text_with_offset) -%}
+    {%- for pattern, replacement in [
+        (' ?UTC$', 'Z'),
+        ('([T ][0-9]{2}:[0-9]{2})(Z|[+-])', '\\1:00\\2'),
+        ('([.][0-9]{6})[0-9]+', '\\1'),
+        ('([+-][0-9]{2})([0-9]{2})$', '\\1:\\2')
+    ] -%}
+        {%- set ns.text = synctrail.regexp_replace(ns.text, pattern, replacement) -%}
+    {%- endfor -%}
+    {{- return('safe_cast(' ~ ns.text ~ ' as timestamp)') -}}
+{% endmacro %}
+
 {# Read as a plain timestamp, the offset would be dropped. #}
 {% macro duckdb__text_to_utc_timestamp(text_with_offset) %}
     {{- return(synctrail.utc_timestamp('try_cast(' ~ text_with_offset ~ ' as timestamptz)')) -}}

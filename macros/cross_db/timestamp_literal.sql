@@ -7,6 +7,11 @@
     {{- return("cast('" ~ value ~ "' as " ~ dbt.type_timestamp() ~ ")") -}}
 {% endmacro %}
 
+{# Without its zone, BigQuery reads a literal in the project's default time zone. #}
+{% macro bigquery__timestamp_literal(value) %}
+    {{- return("timestamp '" ~ value ~ "+00:00'") -}}
+{% endmacro %}
+
 {# A cast would read it by the session's format: https://docs.snowflake.com/en/sql-reference/parameters#timestamp-input-format #}
 {% macro snowflake__timestamp_literal(value) %}
     {{- return("to_timestamp_ntz('" ~ value ~ "', 'YYYY-MM-DD HH24:MI:SS.FF6')") -}}

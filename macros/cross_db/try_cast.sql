@@ -7,6 +7,11 @@
     {{- return('try_cast(' ~ expression ~ ' as ' ~ type ~ ')') -}}
 {% endmacro %}
 
+{# https://cloud.google.com/bigquery/docs/reference/standard-sql/conversion_functions#safe_casting #}
+{% macro bigquery__try_cast(expression, type) %}
+    {{- return('safe_cast(' ~ expression ~ ' as ' ~ type ~ ')') -}}
+{% endmacro %}
+
 {# https://www.postgresql.org/docs/current/functions-info.html#FUNCTIONS-INFO-VALIDITY, from version 16 on #}
 {% macro postgres__try_cast(expression, type) %}
     {{- return(

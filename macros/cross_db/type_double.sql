@@ -10,3 +10,7 @@
 {% macro postgres__type_double() %}
     {{- return('double precision') -}}
 {% endmacro %}
+
+{% macro bigquery__type_double() %}
+    {{- return('float64') -}}
+{% endmacro %}

@@ -2,6 +2,6 @@
 {% macro unsupported_adapter(macro_name) %}
     {{ exceptions.raise_compiler_error(
         "synctrail does not support the adapter '" ~ target.type ~ "' (macro " ~ macro_name
-        ~ "). Supported: duckdb, postgres, redshift, snowflake, spark. See the table of warehouses in the README."
+        ~ "). Supported: bigquery, databricks, duckdb, postgres, redshift, snowflake, spark. See the table of warehouses in the README."
     ) }}
 {% endmacro %}

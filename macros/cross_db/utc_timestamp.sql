@@ -7,6 +7,14 @@
     {{- synctrail.unsupported_adapter('utc_timestamp') -}}
 {% endmacro %}
 
+{#
+    BigQuery's timestamp is an instant; a datetime is read in the project's default time zone, which is UTC unless set.
+    https://cloud.google.com/bigquery/docs/reference/standard-sql/conversion_functions#cast_as_timestamp
+#}
+{% macro bigquery__utc_timestamp(expression) %}
+    {{- return('cast(' ~ expression ~ ' as timestamp)') -}}
+{% endmacro %}
+
 {# A cast from timestamptz to timestamp would shift by the session's time zone; the epoch does not. #}
 {% macro duckdb__utc_timestamp(expression) %}
     {{- return('make_timestamp(epoch_us(' ~ expression ~ '))') -}}

@@ -1,9 +1,11 @@
 {#
     The config of a history table: replaces rows by unique_key. One place says how each warehouse does it.
 
+    cluster_by: the column that builds find the rows that they have to do with by
+
     Example: {{ config(**synctrail.incremental_config('log_key')) }}
 #}
-{% macro incremental_config(unique_key, keeps_source_rows=false) %}
+{% macro incremental_config(unique_key, keeps_source_rows=false, cluster_by='sync_key') %}
     {%- set settings = {
         'materialized': 'incremental',
         'unique_key': unique_key,
@@ -13,6 +15,7 @@
         {%- do settings.update({'full_refresh': false}) -%}
     {%- endif -%}
     {%- do settings.update(adapter.dispatch('incremental_config', 'synctrail')()) -%}
+    {%- do settings.update(synctrail.storage_layout(cluster_by)) -%}
     {{- return(settings) -}}
 {% endmacro %}
 
@@ -38,6 +41,10 @@
 
 {% macro redshift__incremental_config() %}
     {{- return({'incremental_strategy': 'delete+insert'}) -}}
+{% endmacro %}
+
+{% macro bigquery__incremental_config() %}
+    {{- return({'incremental_strategy': 'merge'}) -}}
 {% endmacro %}
 
 {# Plain Parquet knows neither merge nor delete: there each build writes the whole table. #}

@@ -1,4 +1,4 @@
-{{ config(**synctrail.incremental_config('run_key')) }}
+{{ config(**synctrail.incremental_config('run_key', cluster_by='run_key')) }}
 
 {%- set is_incremental_build = synctrail.is_incremental_build() -%}
 {%- set last_build_id = synctrail.last_build_id() if is_incremental_build -%}

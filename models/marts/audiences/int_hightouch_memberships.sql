@@ -1,6 +1,6 @@
 {{ config(
     enabled=synctrail.reads_hightouch_audiences(),
-    **synctrail.incremental_config('event_key', keeps_source_rows=true)
+    **synctrail.incremental_config('event_key', keeps_source_rows=true, cluster_by='audience_id')
 ) }}
 
 {# Hightouch may prune the table: events that have been seen stay. -#}

@@ -1,4 +1,4 @@
-{{ config(materialized='table') }}
+{{ config(materialized='table', **synctrail.storage_layout('sync_id', day='date')) }}
 
 with errors as (
 

@@ -1,4 +1,4 @@
-{{ config(**synctrail.incremental_config('message_key')) }}
+{{ config(**synctrail.incremental_config('message_key', cluster_by='message_key')) }}
 
 {%- set rules_fingerprint = synctrail.error_rules_fingerprint() %}
 

@@ -1,4 +1,4 @@
-{{ config(**synctrail.incremental_config('run_day_key')) }}
+{{ config(**synctrail.incremental_config('run_day_key', cluster_by='run_key')) }}
 
 {%- set run_order = ref('int_run_order') -%}
 {%- set is_incremental_build = synctrail.is_incremental_build() -%}
