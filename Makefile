@@ -18,6 +18,9 @@ JAVA = $(shell $(PYTHON) -m synctrail.java 2>/dev/null)
 export JAVA_HOME = $(JAVA)
 export PYSPARK_PYTHON := $(CURDIR)/$(PYTHON)
 export DBT_SEND_ANONYMOUS_USAGE_STATS := false
+# Where the tests of the package leave what they ran on each warehouse.
+TALLY := .cache/tally
+export SYNCTRAIL_TEST_TALLY := $(CURDIR)/$(TALLY)
 export UV_CACHE_DIR := $(CURDIR)/.cache/uv
 export UV_LINK_MODE := copy
 export TMPDIR := $(CURDIR)/.cache/tmp
@@ -48,33 +51,33 @@ test-ingest: .cache/dev.ready  ## The loader's tests
 
 .PHONY: test-package
 test-package: .cache/dev.ready .cache/deps.ready  ## The dbt package on DuckDB, and on Postgres what engines may tell differently
+	rm -f $(TALLY)/{duckdb,postgres}-*
 	$(PYTHON) -m pytest -n 2 integration_tests/tests --warehouse duckdb
 	$(PYTHON) -m pytest -n 2 integration_tests/tests --warehouse postgres -m every_warehouse
 
 .PHONY: test-spark
-test-spark: .cache/dev.ready .cache/deps.ready  ## The dbt package on Spark with Delta: what engines may tell differently
+test-spark: .cache/dev.ready .cache/deps.ready  ## The same on Spark with Delta
+	rm -f $(TALLY)/spark-*
 	$(PYTHON) -m pytest -n 2 --dist worksteal integration_tests/tests --warehouse spark -m every_warehouse
 
-.PHONY: test-snowflake
-test-snowflake: .cache/warehouses.ready .cache/deps.ready  ## The dbt package on a stand-in of Snowflake (fakesnow)
-	$(WAREHOUSES_PYTEST) integration_tests/tests -m every_warehouse --warehouse snowflake
-	$(WAREHOUSES_PYTEST) integration_tests/tests/test_shipped_tests.py -m "not every_warehouse" --warehouse snowflake
+.PHONY: test-warehouses
+test-warehouses: test-package test-spark test-stand-ins test-bigquery check-compiled  ## All of that on every warehouse, with a table of what was run
+	$(PYTHON) integration_tests/tally.py $(TALLY)
 
-.PHONY: test-redshift
-test-redshift: .cache/warehouses.ready .cache/deps.ready  ## The dbt package on a stand-in of Redshift (Postgres with look-alikes)
-	$(WAREHOUSES_PYTEST) integration_tests/tests -m every_warehouse --warehouse redshift
-	$(WAREHOUSES_PYTEST) integration_tests/tests/test_shipped_tests.py -m "not every_warehouse" --warehouse redshift
+.PHONY: test-stand-ins
+test-stand-ins: .cache/warehouses.ready .cache/deps.ready  ## The same on stand-ins for Snowflake (fakesnow) and Redshift (Postgres with look-alikes)
+	rm -f $(TALLY)/{snowflake,redshift}-*
+	$(WAREHOUSES_PYTEST) -n 2 integration_tests/tests --warehouse snowflake --warehouse redshift -m every_warehouse
+	$(WAREHOUSES_PYTEST) -n 2 integration_tests/tests/test_shipped_tests.py --warehouse snowflake --warehouse redshift -m "not every_warehouse"
 
 .PHONY: test-bigquery
-test-bigquery: .cache/bigquery.ready .cache/deps.ready  ## The dbt package on a BigQuery emulator: what engines may tell differently
-	PYTHONPATH=ingest/src .cache/bigquery/bin/python -m pytest -p no:bqemulator integration_tests/tests --warehouse bigquery -m every_warehouse
+test-bigquery: .cache/bigquery.ready .cache/deps.ready  ## The same on an emulator of BigQuery
+	rm -f $(TALLY)/bigquery-*
+	PYTHONPATH=ingest/src .cache/bigquery/bin/python -m pytest -n 2 -p no:bqemulator integration_tests/tests --warehouse bigquery -m every_warehouse
 
-.PHONY: check-bigquery
-check-bigquery: .cache/bigquery.ready  ## What the package compiles to for BigQuery, against what it documents
+.PHONY: check-compiled
+check-compiled: .cache/bigquery.ready .cache/databricks.ready  ## What the package compiles to, against what the warehouses document
 	.cache/bigquery/bin/python integration_tests/check_compiled_sql.py bigquery
-
-.PHONY: check-databricks
-check-databricks: .cache/databricks.ready  ## What the package compiles to for Databricks, against what it documents
 	.cache/databricks/bin/python integration_tests/check_compiled_sql.py databricks
 
 .PHONY: test-demo

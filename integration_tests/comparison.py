@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+from tally import TALLIES
 from warehouses import Warehouse
 
 Row = dict[str, Any]
@@ -21,6 +22,8 @@ def assert_models_hold(warehouse: Warehouse, expected: dict[str, list[Row]]) -> 
             f"{model}: {missing.total()} rows missing, such as {sorted(missing, key=str)[:1]}; "
             f"{surplus.total()} not expected, such as {sorted(surplus, key=str)[:1]}"
         )
+        TALLIES[warehouse.target].models_compared.add(model)
+        TALLIES[warehouse.target].rows_equal += len(rows)
 
 
 def comparable(row: Row, columns: list[str]) -> tuple[tuple[str, Any], ...]:

@@ -6,8 +6,10 @@ import json
 from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 from dbt.cli.main import dbtRunner
+from tally import TALLIES
 
 PROJECT = Path(__file__).parent
 
@@ -38,13 +40,26 @@ class Project:
                 "--vars", _as_json(variables),
             ]
         )  # fmt: skip
+        results = getattr(outcome.result, "results", None) or []
+        self._count(results)
         if outcome.success:
             return
-        results = getattr(outcome.result, "results", None) or []
         failures = [
             f"{r.node.name}: {r.message}" for r in results if r.status in ("error", "fail", "runtime error")
         ]
         raise AssertionError("\n".join(failures) or str(outcome.exception))
+
+    def _count(self, results: list[Any]) -> None:
+        tally = TALLIES[self.target]
+        counted = {
+            ("model", "success"): tally.models_built,
+            ("test", "pass"): tally.tests_passed,
+            ("unit_test", "pass"): tally.unit_tests_passed,
+        }
+        for result in results:
+            names = counted.get((str(result.node.resource_type), str(result.status)))
+            if names is not None:
+                names.add(result.node.unique_id)
 
 
 def _as_json(variables: Mapping[str, object] | None) -> str:

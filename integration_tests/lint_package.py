@@ -12,7 +12,10 @@ CHECKOUT = Path(__file__).parents[1]
 WORK = CHECKOUT / ".cache" / "lint"
 BIN = Path(sys.executable).parent
 # Every source, so that the models of each are read.
-VARIABLES = {"synctrail_sources": ["census_lake", "census_writeback", "hightouch", "rudderstack"]}
+VARIABLES = {
+    "synctrail_sources": ["census_lake", "census_writeback", "hightouch", "rudderstack"],
+    "synctrail_hightouch_audiences": True,
+}
 
 
 def main() -> int:

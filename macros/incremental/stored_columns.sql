@@ -5,7 +5,7 @@
 {% macro stored_columns(columns) %}
     {%- set known = [] -%}
     {#- A unit test gives rows in place of the table, each with all columns. -#}
-    {%- if execute and this is not string -%}
+    {%- if execute and flags.INTROSPECT and this is not string -%}
         {%- for column in adapter.get_columns_in_relation(this) -%}
             {%- do known.append(column.name | lower) -%}
         {%- endfor -%}
