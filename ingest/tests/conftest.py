@@ -78,10 +78,11 @@ class Loader:
     select: Callable[[str], list[dict[str, Any]]]
     told: io.StringIO = field(default_factory=io.StringIO)
 
-    def load(self, lake: Lake | str) -> LoadResult:
-        """Load what is new in a lake."""
+    def load(self, lake: Lake | str, **options: Any) -> LoadResult:
+        """Load what is new in a lake; ``options`` are those of :func:`synctrail.load.load`."""
         root = str(lake.root) if isinstance(lake, Lake) else lake
-        return load(self.spark, self.warehouse, root, Reporter(Console(file=self.told, width=500)))
+        reporter = Reporter(Console(file=self.told, width=500))
+        return load(self.spark, self.warehouse, root, reporter, **options)
 
     def rows(self, table: str) -> list[dict[str, Any]]:
         """Return a table of the contract's, sorted."""

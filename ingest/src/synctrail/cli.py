@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import sys
 import traceback
@@ -22,6 +23,7 @@ from synctrail.load import LoadResult
 from synctrail.load import load as run_load
 from synctrail.progress import Reporter
 from synctrail.sample_lake.command import sample_lake
+from synctrail.selection import Selection
 from synctrail.spark_errors import SPARK_ERRORS, translate
 from synctrail.spark_session import spark_session
 from synctrail.status import plain, read_status, show
@@ -61,6 +63,21 @@ SparkSettings = Annotated[
     list[str] | None,
     typer.Option("--conf", metavar="NAME=VALUE", help="A setting of Spark; may be repeated."),
 ]
+Orgs = Annotated[
+    list[str] | None,
+    typer.Option("--org", metavar="ID", help="Only this organization; may be repeated."),
+]
+Syncs = Annotated[
+    list[str] | None, typer.Option("--sync", metavar="ID", help="Only this sync; may be repeated.")
+]
+Since = Annotated[
+    dt.datetime | None,
+    typer.Option(
+        formats=["%Y-%m-%d"],
+        metavar="DATE",
+        help="Only runs that wrote a file on this date (UTC) or later; fact tables always.",
+    ),
+]
 Debug = Annotated[bool, typer.Option("--debug", help="Show tracebacks and Spark's own messages.")]
 
 
@@ -74,6 +91,9 @@ def load(  # noqa: PLR0917 - typer reads the options off it
     profile: ProfileName = None,
     target: TargetName = None,
     schema: SchemaName = None,
+    org: Orgs = None,
+    sync: Syncs = None,
+    since: Since = None,
     conf: SparkSettings = None,
     wait: Annotated[float, typer.Option(help="Seconds to wait for another load to end.", min=0)] = 0,
     debug: Debug = False,
@@ -91,7 +111,9 @@ def load(  # noqa: PLR0917 - typer reads the options off it
     spark = _session(warehouse, conf, debug=debug)
     reporter = Reporter(_errors)
     try:
-        result = run_load(spark, warehouse, lake, reporter, wait_seconds=wait)
+        result = run_load(
+            spark, warehouse, lake, reporter, selection=_selection(org, sync, since), wait_seconds=wait
+        )
     except SPARK_ERRORS as error:
         raise translate(error, lake) from error
     _tell(reporter, result)
@@ -166,6 +188,11 @@ def _warehouse(
         project_dir=project_dir, profiles_dir=profiles_dir, profile=profile, target=target, schema=schema
     )
     return open_warehouse(chosen)
+
+
+def _selection(orgs: list[str] | None, syncs: list[str] | None, since: dt.datetime | None) -> Selection:
+    moment = since.replace(tzinfo=dt.UTC) if since else None
+    return Selection(frozenset(orgs or ()), frozenset(syncs or ()), moment)
 
 
 def _session(warehouse: Warehouse, conf: list[str] | None, *, debug: bool) -> SparkSession:

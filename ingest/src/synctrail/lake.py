@@ -8,6 +8,7 @@ from __future__ import annotations
 import datetime as dt
 import os
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,6 +21,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from synctrail import contract
 from synctrail.errors import LakeError
+from synctrail.selection import EVERYTHING, Selection
 
 RECORDS_PREFIX = "sync_tracking_datasets"
 METADATA_PREFIX = "metadata"
@@ -35,6 +37,7 @@ _NO_FILES = (
     f"there are no files in {{lake}}: neither {RECORDS_PREFIX}/ nor {METADATA_PREFIX}/ holds any;"
     " give the root of a Census Sync Tracking lake, the folder above those two"
 )
+_NOTHING_CHOSEN = "there are no files of {selection} in {lake}; {there_is}"
 _MAY_NOT_LIST = (
     "no permission to list {folder}; give the user who runs the load the right to read and to enter it,"
     " and to enter each folder above it"
@@ -43,6 +46,7 @@ _MAY_NOT_LIST = (
 _LEVELS_ABOVE_RUNS = 3
 _HIDDEN = re.compile(r"(?:^|/)[_.]")
 _BATCH_NUMBER = re.compile(r"(?P<type>.+)\.(?P<number>[0-9]{1,9})", re.DOTALL)
+_MAX_NAMED = 10
 # The longer name first: both begin with "destination".
 _FACT_NAMES = (contract.SOURCE_OBJECTS, contract.DESTINATION_OBJECTS, contract.DESTINATIONS)
 
@@ -153,15 +157,17 @@ def checked_root(lake: str) -> str:
     return root
 
 
-def list_lake(spark: SparkSession, lake: str) -> Listing:
+def list_lake(spark: SparkSession, lake: str, selection: Selection = EVERYTHING) -> Listing:
     """List the lake's two prefixes; no file is opened, and nothing else below the root is looked at.
+
+    Of organizations and syncs that the selection leaves out, nothing but the folders' names is listed.
 
     Raises:
         LakeError: there is no lake at that root, it may not be listed, or it has no file at all.
 
     """
     root = checked_root(lake)
-    source = _source(spark, root)
+    source = _chosen_source(spark, root, lake, selection) if selection.is_by_path else _source(spark, root)
     if source is None:
         raise LakeError(_NO_FILES.format(lake=lake))
     listed = source.selectExpr(
@@ -228,6 +234,60 @@ def _empty_files(spark: SparkSession, source: DataFrame, listed: pa.Table) -> pa
 
 def _source(spark: SparkSession, root: str) -> DataFrame | None:
     """Return Spark's listing of the prefixes that are there: both, as a rule."""
+    for prefixes in ((RECORDS_PREFIX, METADATA_PREFIX), (RECORDS_PREFIX,), (METADATA_PREFIX,)):
+        if (source := _read_folders(spark, [f"{root}/{prefix}" for prefix in prefixes])) is not None:
+            return source
+    return None
+
+
+def _chosen_source(spark: SparkSession, root: str, lake: str, selection: Selection) -> DataFrame | None:
+    """Return Spark's listing of the folders of some organizations and syncs.
+
+    Raises:
+        LakeError: no organization, or no sync, of the selection is there; the message names those that are.
+
+    """
+    org_folders = list(_folders_in(spark, f"{root}/{RECORDS_PREFIX}"))
+    fact_folders = list(_folders_in(spark, f"{root}/{METADATA_PREFIX}"))
+    orgs = {name for name, _ in (*org_folders, *fact_folders)}
+    if not orgs:
+        return None
+    folders = [folder for name, folder in fact_folders if name in (selection.orgs or orgs)]
+    chosen = [folder for name, folder in org_folders if name in (selection.orgs or orgs)]
+    if not folders and not chosen:
+        raise LakeError(_nothing_chosen(lake, selection, "organizations", orgs))
+    if not selection.syncs:
+        return _read_folders(spark, chosen + folders)
+    syncs = [sync for folder in chosen for sync in _folders_in(spark, folder)]
+    of_syncs = [folder for name, folder in syncs if name in selection.syncs]
+    if not of_syncs:
+        raise LakeError(_nothing_chosen(lake, selection, "syncs", {name for name, _ in syncs}))
+    return _read_folders(spark, of_syncs + folders)
+
+
+def _nothing_chosen(lake: str, selection: Selection, level: str, names: set[str]) -> str:
+    shown = ", ".join(sorted(names)[:_MAX_NAMED]) + (", and more" if len(names) > _MAX_NAMED else "")
+    there_is = f"its {level} are {shown}" if names else f"it has no {level}"
+    return _NOTHING_CHOSEN.format(selection=selection, lake=lake, there_is=there_is)
+
+
+def _folders_in(spark: SparkSession, folder: str) -> Iterator[tuple[str, str]]:
+    """List the names and the full paths of the folders in a folder; none if it is not there."""
+    path: Any = spark._jvm.org.apache.hadoop.fs.Path(folder)  # type: ignore[union-attr]
+    try:
+        statuses = path.getFileSystem(spark._jsc.hadoopConfiguration()).listStatus(path)
+    except Py4JJavaError as error:
+        if "FileNotFoundException" in str(error):
+            return
+        raise
+    for status in statuses:
+        if status.isDirectory():
+            found = status.getPath()
+            yield found.getName(), found.toString()
+
+
+def _read_folders(spark: SparkSession, folders: list[str]) -> DataFrame | None:
+    """Return Spark's listing of some folders; None if one of them is not there."""
     reader = (
         spark.read.format("binaryFile")
         .option("recursiveFileLookup", "true")
@@ -236,12 +296,11 @@ def _source(spark: SparkSession, root: str) -> DataFrame | None:
         # Names with *, ?, [], {} are names here, not patterns.
         .option("__globPaths__", "false")
     )
-    for prefixes in ((RECORDS_PREFIX, METADATA_PREFIX), (RECORDS_PREFIX,), (METADATA_PREFIX,)):
-        try:
-            return reader.load([f"{root}/{prefix}" for prefix in prefixes])
-        except AnalysisException as error:
-            if error.getCondition() != "PATH_NOT_FOUND":
-                raise
+    try:
+        return reader.load(folders)
+    except AnalysisException as error:
+        if error.getCondition() != "PATH_NOT_FOUND":
+            raise
     return None
 
 

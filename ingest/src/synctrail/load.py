@@ -16,6 +16,7 @@ from synctrail.lake import Listing, list_lake
 from synctrail.plan import Plan, PlannedFile, make_plan
 from synctrail.progress import Reporter
 from synctrail.read import Outcome, empty_file
+from synctrail.selection import EVERYTHING, Selection
 from synctrail.stage import (
     LOAD_SETTINGS,
     STAGE_SETTINGS,
@@ -42,7 +43,13 @@ class LoadResult:
 
 
 def load(
-    spark: SparkSession, warehouse: Warehouse, lake: str, reporter: Reporter, *, wait_seconds: float = 0
+    spark: SparkSession,
+    warehouse: Warehouse,
+    lake: str,
+    reporter: Reporter,
+    *,
+    selection: Selection = EVERYTHING,
+    wait_seconds: float = 0,
 ) -> LoadResult:
     """Bring what is new in a lake into a warehouse; all of it becomes visible at once, or nothing does.
 
@@ -51,6 +58,7 @@ def load(
         warehouse: where the rows go.
         lake: the lake's root: a local path or a URI of any Hadoop filesystem.
         reporter: where to tell how it goes.
+        selection: the part of the lake to load; what it leaves out, a later load finds as new as before.
         wait_seconds: how long to wait for another load to end before giving up.
 
     Raises:
@@ -61,14 +69,14 @@ def load(
     load_id = f"{started_at:%Y%m%dT%H%M%S%fZ}-{secrets.token_hex(4)}"
     with spark_settings(spark, LOAD_SETTINGS), warehouse.lock(wait_seconds):
         with reporter.working(f"listing {lake}"):
-            listing = list_lake(spark, lake)
-            plan = make_plan(listing.files, warehouse.ledger())
+            listing = list_lake(spark, lake, selection)
+            plan = make_plan(selection.recent(listing.files), warehouse.ledger())
         outcomes: dict[str, Outcome] = {}
         if plan.files:
             megabytes = plan.bytes_planned / 1e6
             with reporter.working(f"reading {len(plan.files):,} new files, {megabytes:,.1f} MB"):
                 outcomes = _stage(spark, warehouse, load_id, listing, plan.files)
-                outcomes |= _unopened(spark, lake, plan.files, outcomes)
+                outcomes |= _unopened(spark, lake, selection, plan.files, outcomes)
         commit = _commit_of(load_id, lake, started_at, plan, outcomes)
         with reporter.working(f"committing to {warehouse.name}"):
             history = warehouse.commit(commit)
@@ -92,7 +100,11 @@ def _stage(
 
 
 def _unopened(
-    spark: SparkSession, lake: str, files: list[PlannedFile], outcomes: dict[str, Outcome]
+    spark: SparkSession,
+    lake: str,
+    selection: Selection,
+    files: list[PlannedFile],
+    outcomes: dict[str, Outcome],
 ) -> dict[str, Outcome]:
     """Return an outcome for files that Spark passed over though they are still there.
 
@@ -102,7 +114,7 @@ def _unopened(
     missing = {file.path: file for file in files if file.path not in outcomes}
     if not missing:
         return {}
-    still_there = set(list_lake(spark, lake).files.column("path").to_pylist())
+    still_there = set(list_lake(spark, lake, selection).files.column("path").to_pylist())
     detail = "the file is listed, but cannot be opened; make it readable and touch it, then load again"
     return {
         path: Outcome(path, contract.QUARANTINED, file.told.kind, contract.UNREADABLE, detail)
