@@ -98,6 +98,7 @@ clean:  ## Remove all that set-up, tests and the demo made
 
 .cache/dev.ready: .cache/demo.ready requirements/dev.txt
 	$(BIN)/uv pip install --quiet --python $(PYTHON) --require-hashes -r requirements/dev.txt
+	JAVA_HOME=$$($(PYTHON) -m synctrail.java) $(PYTHON) -m synctrail.jars .cache/s3-jars s3 >/dev/null
 	touch $@
 
 .cache/deps.ready: .cache/demo.ready integration_tests/packages.yml

@@ -5,7 +5,6 @@ Nothing here opens a file of the lake or writes below its root.
 
 from __future__ import annotations
 
-import datetime as dt
 import os
 import re
 from collections.abc import Iterator
@@ -20,6 +19,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 
 from synctrail import contract
+from synctrail.columns import TIMESTAMP
 from synctrail.errors import LakeError
 from synctrail.selection import EVERYTHING, Selection
 
@@ -32,7 +32,13 @@ _RUN_FILE = re.compile(
     rf"{RECORDS_PREFIX}/(?P<org>[^/]+)/(?P<sync>[^/]+)/(?P<run>[^/]+)/(?P<name>[^/]+)", re.DOTALL
 )
 _ORG_FILE = re.compile(rf"{METADATA_PREFIX}/(?P<org>[^/]+)/(?P<rest>.+)", re.DOTALL)
-_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+# How a FileStatus of Hadoop prints itself; a path may hold anything, so that the last match counts.
+_FILE_STATUS = (
+    r"(?s)^\w+\{path=(?P<path>.*); isDirectory=false; length=(?P<length>\d+); replication=\d+; blocksize=\d+;"
+    r" modification_time=(?P<modified>\d+); "
+)
+# A row's ``_metadata.file_path`` has one slash where the listing has three.
+_LOCAL_URL = "^file:///"
 _NO_FILES = (
     f"there are no files in {{lake}}: neither {RECORDS_PREFIX}/ nor {METADATA_PREFIX}/ holds any;"
     " give the root of a Census Sync Tracking lake, the folder above those two"
@@ -170,10 +176,7 @@ def list_lake(spark: SparkSession, lake: str, selection: Selection = EVERYTHING)
     source = _chosen_source(spark, root, lake, selection) if selection.is_by_path else _source(spark, root)
     if source is None:
         raise LakeError(_NO_FILES.format(lake=lake))
-    listed = source.selectExpr(
-        "path", "_metadata.file_path as url", "length as size_bytes", "modificationTime as modified_at"
-    ).toArrow()
-    listed = pa.concat_tables([listed, _empty_files(spark, source, listed)])
+    listed = _listed_files(spark, source)
     if listed.num_rows == 0:
         raise LakeError(_NO_FILES.format(lake=lake))
     prefix = _listed_root(root, listed.column("path")[0].as_py())
@@ -206,30 +209,30 @@ def _may_list(folder: Path) -> bool:
     return os.access(folder, os.R_OK | os.X_OK)
 
 
-def _empty_files(spark: SparkSession, source: DataFrame, listed: pa.Table) -> pa.Table:
-    """Return the files without a byte, which Spark finds in its listing but keeps out of every scan."""
-    urls = source._jdf.inputFiles()
-    if len(urls) == listed.num_rows:
-        return listed.schema.empty_table()
-    java: Any = spark._jvm
-    # Spaces and line ends are escaped in a URL; one long text crosses to Python faster than many short ones.
-    found = set(java.org.apache.hadoop.util.StringUtils.join("\n", urls).split("\n")) - set(
-        listed.column("url").to_pylist()
+def _listed_files(spark: SparkSession, source: DataFrame) -> pa.Table:
+    """Return what Spark's listing has found: ``path``, ``url``, ``size_bytes`` and ``modified_at``.
+
+    A query for the same would ask for the state of each file anew: on an object store, one request a file. It
+    would also leave out files without a byte.
+    """
+    index: Any = source._jdf.queryExecution().analyzed().collectLeaves().head().relation().location()
+    join = spark._jvm.org.apache.hadoop.util.StringUtils.join  # type: ignore[union-attr]
+    # One long text crosses to Python faster than many short ones. URLs hold no line end, and no path a NUL.
+    urls = join("\n", index.inputFiles())
+    statuses = index.allFiles().mkString("\0")
+    printed = pa.array(statuses.split("\0") if statuses else [], pa.large_string())
+    found = pc.extract_regex(printed, _FILE_STATUS)
+    milliseconds = pc.struct_field(found, "modified").cast(pa.int64())
+    return pa.table(
+        {
+            "path": pc.struct_field(found, "path").cast(pa.string()),
+            "url": pc.replace_substring_regex(
+                pa.array(urls.split("\n") if urls else [], pa.string()), _LOCAL_URL, "file:/"
+            ),
+            "size_bytes": pc.struct_field(found, "length").cast(pa.int64()),
+            "modified_at": milliseconds.cast(pa.timestamp("ms", "UTC")).cast(TIMESTAMP),
+        }
     )
-    rows = []
-    for url in sorted(found):
-        path = java.org.apache.hadoop.fs.Path(java.java.net.URI(url))
-        try:
-            status = path.getFileSystem(spark._jsc.hadoopConfiguration()).getFileStatus(path)
-        except Py4JJavaError as error:
-            if "FileNotFoundException" in str(error):
-                continue
-            raise
-        if status.getLen() == 0:
-            modified_at = _EPOCH + dt.timedelta(milliseconds=status.getModificationTime())
-            row = (status.getPath().toString(), url, 0, modified_at)
-            rows.append(dict(zip(listed.column_names, row, strict=True)))
-    return pa.Table.from_pylist(rows, listed.schema)
 
 
 def _source(spark: SparkSession, root: str) -> DataFrame | None:
