@@ -45,6 +45,10 @@ lint: .cache/dev.ready .cache/bouncer.ready  ## ruff, mypy, sqlfluff, dbt's depr
 test-ingest: .cache/dev.ready  ## The loader's tests
 	$(PYTHON) -m pytest ingest/tests
 
+.PHONY: test-slow
+test-slow: .cache/dev.ready  ## The loader's long tests: thousands of damaged files
+	$(PYTHON) -m pytest ingest/tests -m slow
+
 .PHONY: test-package
 test-package: .cache/dev.ready .cache/deps.ready  ## The dbt package on DuckDB, and on Postgres what engines may tell differently
 	$(PYTHON) -m pytest -n 2 integration_tests/tests --warehouse duckdb
