@@ -49,6 +49,10 @@ lint: .cache/dev.ready .cache/bouncer.ready  ## ruff, mypy, sqlfluff, dbt's depr
 test-ingest: .cache/dev.ready  ## The loader's tests
 	$(PYTHON) -m pytest -n 2 ingest/tests
 
+.PHONY: test-slow
+test-slow: .cache/dev.ready  ## The loader's long tests: thousands of damaged files
+	$(PYTHON) -m pytest ingest/tests -m slow
+
 .PHONY: test-package
 test-package: .cache/dev.ready .cache/deps.ready  ## The dbt package on DuckDB, and on Postgres what engines may tell differently
 	rm -f $(TALLY)/{duckdb,postgres}-*
@@ -124,6 +128,7 @@ clean:  ## Remove all that set-up, tests and the demo made
 
 .cache/dev.ready: .cache/demo.ready requirements/dev.txt
 	$(BIN)/uv pip install --quiet --python $(PYTHON) --require-hashes -r requirements/dev.txt
+	JAVA_HOME=$$($(PYTHON) -m synctrail.java) $(PYTHON) -m synctrail.jars .cache/s3-jars s3 >/dev/null
 	touch $@
 
 .cache/deps.ready: .cache/demo.ready integration_tests/packages.yml

@@ -17,7 +17,7 @@ from lakes import Lake
 from pyspark.sql import SparkSession
 from rich.console import Console
 
-from synctrail.jars import delta_jars
+from synctrail.jars import delta_jars, s3_jars
 from synctrail.load import LoadResult, load
 from synctrail.progress import Reporter
 from synctrail.spark_session import spark_session
@@ -54,7 +54,24 @@ def delta_settings() -> dict[str, str]:
 
 
 @pytest.fixture(scope="session")
-def spark(tmp_path_factory: pytest.TempPathFactory, delta_settings: dict[str, str]) -> Iterator[SparkSession]:
+def s3_settings() -> Iterator[dict[str, str]]:
+    """Give the settings under which a Spark session reads S3; none where the jars cannot be had.
+
+    Credentials are in the environment, where Java takes them from: so it has to be there before Spark starts.
+    """
+    jars = s3_jars(CACHE / "s3-jars")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("AWS_ACCESS_KEY_ID", "the-key-id")
+        patch.setenv("AWS_SECRET_ACCESS_KEY", "the-secret-key")
+        for name in ("AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_ENDPOINT_URL"):
+            patch.delenv(name, raising=False)
+        yield {"spark.jars": ",".join(map(str, jars))} if jars else {}
+
+
+@pytest.fixture(scope="session")
+def spark(
+    tmp_path_factory: pytest.TempPathFactory, delta_settings: dict[str, str], s3_settings: dict[str, str]
+) -> Iterator[SparkSession]:
     """Start a local session as the command line starts it, with Hive's catalog in a folder of its own."""
     home = tmp_path_factory.mktemp("spark")
     settings = {
@@ -63,6 +80,9 @@ def spark(tmp_path_factory: pytest.TempPathFactory, delta_settings: dict[str, st
         "spark.sql.warehouse.dir": str(home / "warehouse"),
         "spark.driver.extraJavaOptions": f"-Dderby.system.home={home}",
         **delta_settings,
+        "spark.jars": ",".join(
+            filter(None, (each.get("spark.jars") for each in (delta_settings, s3_settings)))
+        ),
     }
     session = spark_session(settings, hive=True)
     yield session
@@ -78,10 +98,11 @@ class Loader:
     select: Callable[[str], list[dict[str, Any]]]
     told: io.StringIO = field(default_factory=io.StringIO)
 
-    def load(self, lake: Lake | str) -> LoadResult:
-        """Load what is new in a lake."""
+    def load(self, lake: Lake | str, **options: Any) -> LoadResult:
+        """Load what is new in a lake; ``options`` are those of :func:`synctrail.load.load`."""
         root = str(lake.root) if isinstance(lake, Lake) else lake
-        return load(self.spark, self.warehouse, root, Reporter(Console(file=self.told, width=500)))
+        reporter = Reporter(Console(file=self.told, width=500))
+        return load(self.spark, self.warehouse, root, reporter, **options)
 
     def rows(self, table: str) -> list[dict[str, Any]]:
         """Return a table of the contract's, sorted."""

@@ -26,11 +26,12 @@ def test_the_main_road(project, lake, tmp_path):
     first = load(project, lake.root, TERM="xterm", FORCE_COLOR="1")
     assert first.returncode == 0, first.stderr
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f]", first.stderr + first.stdout)
-    assert first.stderr.splitlines() == [
+    *lines, summary = first.stderr.splitlines()
+    assert re.fullmatch(r"loaded 2 rows from 1 files, in \d+\.\d s", summary)
+    assert lines == [
         f"listing {lake.root}",
         f"reading 1 new files, {(lake.root / good).stat().st_size / 1e6:.1f} MB",
         "committing to DuckDB shop.duckdb, schema census_lake",
-        "loaded 2 rows from 1 files",
     ]
     assert len(first.stdout.splitlines()) == 1
     told = history(first)
@@ -44,6 +45,7 @@ def test_the_main_road(project, lake, tmp_path):
     bad = lake.write(f"sync_tracking_datasets/{RUN}/b.0.parquet", b"")
     second = load(project, lake.root)
     assert second.returncode == 3, second.stderr
+    assert "quarantined 1 files: 1 empty_file" in second.stderr.splitlines()
     assert f"quarantined {bad}: empty_file, the file has no bytes" in second.stderr.splitlines()
     assert history(second)["status"] == "succeeded_with_quarantine"
 

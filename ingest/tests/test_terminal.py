@@ -58,7 +58,7 @@ def test_a_terminal_shows_a_bar_with_a_count_and_then_the_outcome(project, lake)
     assert re.search(r"reading 30 new files, \d\.\d MB [━╸╺]+ +\d+/\d+ \d:\d\d:\d\d", plain)
     lines = [line.rpartition("\x1b[2K")[2] for line in shown.splitlines()]
     *_, outcome, row = (plain_line for line in lines if (plain_line := _CONTROL.sub("", line)))
-    assert outcome == "loaded 3,000 rows from 30 files"
+    assert re.fullmatch(r"loaded 3,000 rows from 30 files, in \d+\.\d s", outcome)
     assert json.loads(row)["rows_loaded"] == 3000
     # The bars are gone and the cursor is back.
     assert shown.rindex("\x1b[?25h") > shown.rindex("\x1b[?25l")

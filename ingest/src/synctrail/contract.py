@@ -15,6 +15,7 @@ FACT_KINDS: Final = (SOURCE_OBJECTS, DESTINATIONS, DESTINATION_OBJECTS)
 
 LOADED: Final = "loaded"
 QUARANTINED: Final = "quarantined"
+PRUNED: Final = "pruned"
 
 EMPTY_FILE: Final = "empty_file"
 NOT_PARQUET: Final = "not_parquet"

@@ -1,7 +1,7 @@
-"""Fetches the jars of Delta Lake once, into a folder of the caller's, for ``spark.jars``.
+"""Fetches the jars of Delta Lake, or of S3, once, into a folder of the caller's, for ``spark.jars``.
 
-``python -m synctrail.jars DIR`` prints them as one comma-separated list, or nothing if they cannot be had:
-tables of the Spark catalog are then plain Parquet.
+``python -m synctrail.jars DIR [delta|s3]...`` prints them as one comma-separated list, Delta's unless told
+otherwise; nothing if they cannot be had. Without Delta's, tables of the Spark catalog are plain Parquet.
 
 Spark's own ``spark.jars.packages`` asks several repositories, some of which a guarded network does not
 reach, and brings Hadoop's client again, which Spark has. So Ivy gets settings of its own here: Maven Central
@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from synctrail.errors import SynctrailError
@@ -24,6 +25,16 @@ from synctrail.java import find_java_home
 
 DELTA = {"4.1": "io.delta:delta-spark_4.1_2.13:4.4.0"}
 """The release of Delta Lake for each release of Spark. Source: https://docs.delta.io/releases/"""
+
+HADOOP = {"4.1": "3.4.2"}
+"""The release of Hadoop in each release of Spark: that of its hadoop-client jars."""
+
+AWS_SDK = {"3.4.2": "2.29.52"}
+"""The AWS SDK of each release of Hadoop.
+
+Source: aws-java-sdk-v2.version in
+https://github.com/apache/hadoop/blob/rel/release-3.4.2/hadoop-project/pom.xml
+"""
 
 _IVY_SETTINGS = """<ivysettings>
   <settings defaultResolver="central"/>
@@ -41,7 +52,19 @@ _CARRIED_BY_SPARK = (
     "org.slf4j:*",
     "org.xerial.snappy:*",
 )
+# All services of AWS in one jar of 600 MB; the modules that S3A needs are a fortieth of it.
+_ALL_OF_AWS = "software.amazon.awssdk:bundle"
+_S3_MODULES = ("s3", "s3-transfer-manager", "sts")
 _TIMEOUT_SECONDS = 300
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """What to fetch: coordinates, what they need but Spark carries, and a jar by which to know success."""
+
+    coordinates: tuple[str, ...]
+    excluded: tuple[str, ...]
+    proof: str
 
 
 def delta_jars(folder: Path) -> list[Path]:
@@ -51,41 +74,63 @@ def delta_jars(folder: Path) -> list[Path]:
         The jars' absolute paths, sorted; none if they can neither be found nor fetched.
 
     """
-    coordinates = DELTA.get(".".join(importlib.metadata.version("pyspark").split(".")[:2]))
-    if coordinates is None:
+    coordinates = DELTA.get(_spark_release())
+    return (
+        _jars(folder, _Wanted((coordinates,), _CARRIED_BY_SPARK, "*delta-spark*.jar")) if coordinates else []
+    )
+
+
+def s3_jars(folder: Path) -> list[Path]:
+    """Return the jars with which the installed Spark reads ``s3a://`` (18 MB), fetching them as need be.
+
+    Instead of the SDK for all of AWS, as hadoop-aws asks for it, these are its modules for S3 alone.
+
+    Returns:
+        The jars' absolute paths, sorted; none if they can neither be found nor fetched.
+
+    """
+    hadoop = HADOOP.get(_spark_release())
+    if hadoop is None:
         return []
-    jars = folder.absolute() / coordinates.replace(":", "_")
-    if not jars.is_dir():
-        for fetch in (_with_ivy, _with_maven):
-            if _fetched(fetch, coordinates, jars):
-                break
-        else:
-            return []
+    modules = (f"software.amazon.awssdk:{module}:{AWS_SDK[hadoop]}" for module in _S3_MODULES)
+    coordinates = (f"org.apache.hadoop:hadoop-aws:{hadoop}", *modules)
+    # Hadoop's own jar is wanted here, and what else Spark carries does no harm beside it.
+    return _jars(folder, _Wanted(coordinates, (_ALL_OF_AWS,), "*hadoop-aws*.jar"))
+
+
+def _spark_release() -> str:
+    return ".".join(importlib.metadata.version("pyspark").split(".")[:2])
+
+
+def _jars(folder: Path, wanted: _Wanted) -> list[Path]:
+    jars = folder.absolute() / wanted.coordinates[0].replace(":", "_")
+    if not jars.is_dir() and not any(_fetched(fetch, wanted, jars) for fetch in (_with_ivy, _with_maven)):
+        return []
     return sorted(jars.glob("*.jar"))
 
 
-def _fetched(fetch: Callable[[str, Path], None], coordinates: str, jars: Path) -> bool:
+def _fetched(fetch: Callable[[_Wanted, Path], None], wanted: _Wanted, jars: Path) -> bool:
     """Fetch into a folder beside the right one, which is there whole or not at all."""
     jars.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=jars.parent) as work:
         found = Path(work) / "jars"
         try:
-            fetch(coordinates, Path(work))
+            fetch(wanted, Path(work))
         except (OSError, subprocess.SubprocessError, SynctrailError):
             return False
-        if not any(found.glob("*delta-spark*.jar")):
+        if not any(found.glob(wanted.proof)):
             return False
         found.rename(jars)
     return True
 
 
-def _with_ivy(coordinates: str, work: Path) -> None:
+def _with_ivy(wanted: _Wanted, work: Path) -> None:
     """Let Spark's own Ivy resolve the coordinates: it does so before it runs anything."""
     settings = work / "ivysettings.xml"
     settings.write_text(_IVY_SETTINGS, encoding="utf-8")
     options = {
-        "spark.jars.packages": coordinates,
-        "spark.jars.excludes": ",".join(_CARRIED_BY_SPARK),
+        "spark.jars.packages": ",".join(wanted.coordinates),
+        "spark.jars.excludes": ",".join(wanted.excluded),
         "spark.jars.ivySettings": str(settings),
         "spark.jars.ivy": str(work),
     }
@@ -96,20 +141,22 @@ def _with_ivy(coordinates: str, work: Path) -> None:
     )
 
 
-def _with_maven(coordinates: str, work: Path) -> None:
+def _with_maven(wanted: _Wanted, work: Path) -> None:
     maven = shutil.which("mvn")
     if maven is None:
         raise FileNotFoundError("mvn")
-    group, artifact, release = coordinates.split(":")
     exclusions = "".join(
         "<exclusion><groupId>{}</groupId><artifactId>{}</artifactId></exclusion>".format(*excluded.split(":"))
-        for excluded in _CARRIED_BY_SPARK
+        for excluded in wanted.excluded
+    )
+    dependencies = "".join(
+        f"<dependency><groupId>{group}</groupId><artifactId>{artifact}</artifactId><version>{release}</version>"
+        f"<exclusions>{exclusions}</exclusions></dependency>"
+        for group, artifact, release in (each.split(":") for each in wanted.coordinates)
     )
     (work / "pom.xml").write_text(
         "<project><modelVersion>4.0.0</modelVersion><groupId>synctrail</groupId><artifactId>jars</artifactId>"
-        f"<version>1</version><dependencies><dependency><groupId>{group}</groupId>"
-        f"<artifactId>{artifact}</artifactId><version>{release}</version>"
-        f"<exclusions>{exclusions}</exclusions></dependency></dependencies></project>",
+        f"<version>1</version><dependencies>{dependencies}</dependencies></project>",
         encoding="utf-8",
     )
     _run(
@@ -135,16 +182,25 @@ def _spark_home() -> Path:
     return Path(os.environ.get("SPARK_HOME") or Path(pyspark.__file__).parent)
 
 
+_WITHOUT = {
+    "delta": "tables of the Spark catalog will be plain Parquet",
+    "s3": "s3a:// cannot be read",
+}
+_KINDS = {"delta": delta_jars, "s3": s3_jars}
+
+
 def main(arguments: list[str]) -> int:
     """Print the jars in ``DIR`` as one comma-separated list; an empty line if there are none."""
-    if len(arguments) != 1:
-        sys.stderr.write("usage: python -m synctrail.jars DIR\n")
+    folder, *kinds = arguments or [""]
+    if not folder or not _KINDS.keys() >= set(kinds):
+        sys.stderr.write("usage: python -m synctrail.jars DIR [delta|s3]...\n")
         return 2
-    jars = delta_jars(Path(arguments[0]))
-    if not jars:
-        sys.stderr.write(
-            "Delta's jars cannot be fetched: tables of the Spark catalog will be plain Parquet\n"
-        )
+    jars: list[Path] = []
+    for kind in kinds or ["delta"]:
+        found = _KINDS[kind](Path(folder))
+        if not found:
+            sys.stderr.write(f"the jars for {kind} cannot be fetched: {_WITHOUT[kind]}\n")
+        jars += found
     sys.stdout.write(",".join(str(jar) for jar in jars) + "\n")
     return 0
 

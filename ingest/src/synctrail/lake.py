@@ -5,9 +5,9 @@ Nothing here opens a file of the lake or writes below its root.
 
 from __future__ import annotations
 
-import datetime as dt
 import os
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,7 +19,9 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 
 from synctrail import contract
+from synctrail.columns import TIMESTAMP
 from synctrail.errors import LakeError
+from synctrail.selection import EVERYTHING, Selection
 
 RECORDS_PREFIX = "sync_tracking_datasets"
 METADATA_PREFIX = "metadata"
@@ -30,11 +32,18 @@ _RUN_FILE = re.compile(
     rf"{RECORDS_PREFIX}/(?P<org>[^/]+)/(?P<sync>[^/]+)/(?P<run>[^/]+)/(?P<name>[^/]+)", re.DOTALL
 )
 _ORG_FILE = re.compile(rf"{METADATA_PREFIX}/(?P<org>[^/]+)/(?P<rest>.+)", re.DOTALL)
-_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+# How a FileStatus of Hadoop prints itself; a path may hold anything, so that the last match counts.
+_FILE_STATUS = (
+    r"(?s)^\w+\{path=(?P<path>.*); isDirectory=false; length=(?P<length>\d+); replication=\d+; blocksize=\d+;"
+    r" modification_time=(?P<modified>\d+); "
+)
+# A row's ``_metadata.file_path`` has one slash where the listing has three.
+_LOCAL_URL = "^file:///"
 _NO_FILES = (
     f"there are no files in {{lake}}: neither {RECORDS_PREFIX}/ nor {METADATA_PREFIX}/ holds any;"
     " give the root of a Census Sync Tracking lake, the folder above those two"
 )
+_NOTHING_CHOSEN = "there are no files of {selection} in {lake}; {there_is}"
 _MAY_NOT_LIST = (
     "no permission to list {folder}; give the user who runs the load the right to read and to enter it,"
     " and to enter each folder above it"
@@ -43,6 +52,7 @@ _MAY_NOT_LIST = (
 _LEVELS_ABOVE_RUNS = 3
 _HIDDEN = re.compile(r"(?:^|/)[_.]")
 _BATCH_NUMBER = re.compile(r"(?P<type>.+)\.(?P<number>[0-9]{1,9})", re.DOTALL)
+_MAX_NAMED = 10
 # The longer name first: both begin with "destination".
 _FACT_NAMES = (contract.SOURCE_OBJECTS, contract.DESTINATION_OBJECTS, contract.DESTINATIONS)
 
@@ -153,21 +163,20 @@ def checked_root(lake: str) -> str:
     return root
 
 
-def list_lake(spark: SparkSession, lake: str) -> Listing:
+def list_lake(spark: SparkSession, lake: str, selection: Selection = EVERYTHING) -> Listing:
     """List the lake's two prefixes; no file is opened, and nothing else below the root is looked at.
+
+    Of organizations and syncs that the selection leaves out, nothing but the folders' names is listed.
 
     Raises:
         LakeError: there is no lake at that root, it may not be listed, or it has no file at all.
 
     """
     root = checked_root(lake)
-    source = _source(spark, root)
+    source = _chosen_source(spark, root, lake, selection) if selection.is_by_path else _source(spark, root)
     if source is None:
         raise LakeError(_NO_FILES.format(lake=lake))
-    listed = source.selectExpr(
-        "path", "_metadata.file_path as url", "length as size_bytes", "modificationTime as modified_at"
-    ).toArrow()
-    listed = pa.concat_tables([listed, _empty_files(spark, source, listed)])
+    listed = _listed_files(spark, source)
     if listed.num_rows == 0:
         raise LakeError(_NO_FILES.format(lake=lake))
     prefix = _listed_root(root, listed.column("path")[0].as_py())
@@ -200,34 +209,88 @@ def _may_list(folder: Path) -> bool:
     return os.access(folder, os.R_OK | os.X_OK)
 
 
-def _empty_files(spark: SparkSession, source: DataFrame, listed: pa.Table) -> pa.Table:
-    """Return the files without a byte, which Spark finds in its listing but keeps out of every scan."""
-    urls = source._jdf.inputFiles()
-    if len(urls) == listed.num_rows:
-        return listed.schema.empty_table()
-    java: Any = spark._jvm
-    # Spaces and line ends are escaped in a URL; one long text crosses to Python faster than many short ones.
-    found = set(java.org.apache.hadoop.util.StringUtils.join("\n", urls).split("\n")) - set(
-        listed.column("url").to_pylist()
+def _listed_files(spark: SparkSession, source: DataFrame) -> pa.Table:
+    """Return what Spark's listing has found: ``path``, ``url``, ``size_bytes`` and ``modified_at``.
+
+    A query for the same would ask for the state of each file anew: on an object store, one request a file. It
+    would also leave out files without a byte.
+    """
+    index: Any = source._jdf.queryExecution().analyzed().collectLeaves().head().relation().location()
+    join = spark._jvm.org.apache.hadoop.util.StringUtils.join  # type: ignore[union-attr]
+    # One long text crosses to Python faster than many short ones. URLs hold no line end, and no path a NUL.
+    urls = join("\n", index.inputFiles())
+    statuses = index.allFiles().mkString("\0")
+    printed = pa.array(statuses.split("\0") if statuses else [], pa.large_string())
+    found = pc.extract_regex(printed, _FILE_STATUS)
+    milliseconds = pc.struct_field(found, "modified").cast(pa.int64())
+    return pa.table(
+        {
+            "path": pc.struct_field(found, "path").cast(pa.string()),
+            "url": pc.replace_substring_regex(
+                pa.array(urls.split("\n") if urls else [], pa.string()), _LOCAL_URL, "file:/"
+            ),
+            "size_bytes": pc.struct_field(found, "length").cast(pa.int64()),
+            "modified_at": milliseconds.cast(pa.timestamp("ms", "UTC")).cast(TIMESTAMP),
+        }
     )
-    rows = []
-    for url in sorted(found):
-        path = java.org.apache.hadoop.fs.Path(java.java.net.URI(url))
-        try:
-            status = path.getFileSystem(spark._jsc.hadoopConfiguration()).getFileStatus(path)
-        except Py4JJavaError as error:
-            if "FileNotFoundException" in str(error):
-                continue
-            raise
-        if status.getLen() == 0:
-            modified_at = _EPOCH + dt.timedelta(milliseconds=status.getModificationTime())
-            row = (status.getPath().toString(), url, 0, modified_at)
-            rows.append(dict(zip(listed.column_names, row, strict=True)))
-    return pa.Table.from_pylist(rows, listed.schema)
 
 
 def _source(spark: SparkSession, root: str) -> DataFrame | None:
     """Return Spark's listing of the prefixes that are there: both, as a rule."""
+    for prefixes in ((RECORDS_PREFIX, METADATA_PREFIX), (RECORDS_PREFIX,), (METADATA_PREFIX,)):
+        if (source := _read_folders(spark, [f"{root}/{prefix}" for prefix in prefixes])) is not None:
+            return source
+    return None
+
+
+def _chosen_source(spark: SparkSession, root: str, lake: str, selection: Selection) -> DataFrame | None:
+    """Return Spark's listing of the folders of some organizations and syncs.
+
+    Raises:
+        LakeError: no organization, or no sync, of the selection is there; the message names those that are.
+
+    """
+    org_folders = list(_folders_in(spark, f"{root}/{RECORDS_PREFIX}"))
+    fact_folders = list(_folders_in(spark, f"{root}/{METADATA_PREFIX}"))
+    orgs = {name for name, _ in (*org_folders, *fact_folders)}
+    if not orgs:
+        return None
+    folders = [folder for name, folder in fact_folders if name in (selection.orgs or orgs)]
+    chosen = [folder for name, folder in org_folders if name in (selection.orgs or orgs)]
+    if not folders and not chosen:
+        raise LakeError(_nothing_chosen(lake, selection, "organizations", orgs))
+    if not selection.syncs:
+        return _read_folders(spark, chosen + folders)
+    syncs = [sync for folder in chosen for sync in _folders_in(spark, folder)]
+    of_syncs = [folder for name, folder in syncs if name in selection.syncs]
+    if not of_syncs:
+        raise LakeError(_nothing_chosen(lake, selection, "syncs", {name for name, _ in syncs}))
+    return _read_folders(spark, of_syncs + folders)
+
+
+def _nothing_chosen(lake: str, selection: Selection, level: str, names: set[str]) -> str:
+    shown = ", ".join(sorted(names)[:_MAX_NAMED]) + (", and more" if len(names) > _MAX_NAMED else "")
+    there_is = f"its {level} are {shown}" if names else f"it has no {level}"
+    return _NOTHING_CHOSEN.format(selection=selection, lake=lake, there_is=there_is)
+
+
+def _folders_in(spark: SparkSession, folder: str) -> Iterator[tuple[str, str]]:
+    """List the names and the full paths of the folders in a folder; none if it is not there."""
+    path: Any = spark._jvm.org.apache.hadoop.fs.Path(folder)  # type: ignore[union-attr]
+    try:
+        statuses = path.getFileSystem(spark._jsc.hadoopConfiguration()).listStatus(path)
+    except Py4JJavaError as error:
+        if "FileNotFoundException" in str(error):
+            return
+        raise
+    for status in statuses:
+        if status.isDirectory():
+            found = status.getPath()
+            yield found.getName(), found.toString()
+
+
+def _read_folders(spark: SparkSession, folders: list[str]) -> DataFrame | None:
+    """Return Spark's listing of some folders; None if one of them is not there."""
     reader = (
         spark.read.format("binaryFile")
         .option("recursiveFileLookup", "true")
@@ -236,12 +299,11 @@ def _source(spark: SparkSession, root: str) -> DataFrame | None:
         # Names with *, ?, [], {} are names here, not patterns.
         .option("__globPaths__", "false")
     )
-    for prefixes in ((RECORDS_PREFIX, METADATA_PREFIX), (RECORDS_PREFIX,), (METADATA_PREFIX,)):
-        try:
-            return reader.load([f"{root}/{prefix}" for prefix in prefixes])
-        except AnalysisException as error:
-            if error.getCondition() != "PATH_NOT_FOUND":
-                raise
+    try:
+        return reader.load(folders)
+    except AnalysisException as error:
+        if error.getCondition() != "PATH_NOT_FOUND":
+            raise
     return None
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-import secrets
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,10 +11,13 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from synctrail import contract
+from synctrail.ids import new_id
 from synctrail.lake import Listing, list_lake
 from synctrail.plan import Plan, PlannedFile, make_plan
+from synctrail.privacy import NO_PRIVACY, Privacy, with_forgotten
 from synctrail.progress import Reporter
 from synctrail.read import Outcome, empty_file
+from synctrail.selection import EVERYTHING, Selection
 from synctrail.stage import (
     LOAD_SETTINGS,
     STAGE_SETTINGS,
@@ -42,7 +44,15 @@ class LoadResult:
 
 
 def load(
-    spark: SparkSession, warehouse: Warehouse, lake: str, reporter: Reporter, *, wait_seconds: float = 0
+    spark: SparkSession,
+    warehouse: Warehouse,
+    lake: str,
+    reporter: Reporter,
+    *,
+    selection: Selection = EVERYTHING,
+    privacy: Privacy = NO_PRIVACY,
+    planner: Callable[[pa.Table, pa.Table], Plan] = make_plan,
+    wait_seconds: float = 0,
 ) -> LoadResult:
     """Bring what is new in a lake into a warehouse; all of it becomes visible at once, or nothing does.
 
@@ -51,6 +61,9 @@ def load(
         warehouse: where the rows go.
         lake: the lake's root: a local path or a URI of any Hadoop filesystem.
         reporter: where to tell how it goes.
+        selection: the part of the lake to load; what it leaves out, a later load finds as new as before.
+        privacy: what becomes of payloads; whom the warehouse has forgotten is left out in any case.
+        planner: takes from listing and ledger what is to be read.
         wait_seconds: how long to wait for another load to end before giving up.
 
     Raises:
@@ -58,52 +71,60 @@ def load(
 
     """
     started_at = _now()
-    load_id = f"{started_at:%Y%m%dT%H%M%S%fZ}-{secrets.token_hex(4)}"
+    load_id = new_id(started_at)
     with spark_settings(spark, LOAD_SETTINGS), warehouse.lock(wait_seconds):
-        with reporter.working(f"listing {lake}"):
-            listing = list_lake(spark, lake)
-            plan = make_plan(listing.files, warehouse.ledger())
+        with reporter.working(f"listing {lake}", "listing", lake=lake):
+            listing = list_lake(spark, lake, selection)
+            plan = planner(selection.recent(listing.files), warehouse.ledger())
         outcomes: dict[str, Outcome] = {}
         if plan.files:
+            size = {"files": len(plan.files), "bytes": plan.bytes_planned}
             megabytes = plan.bytes_planned / 1e6
-            with reporter.working(f"reading {len(plan.files):,} new files, {megabytes:,.1f} MB"):
-                outcomes = _stage(spark, warehouse, load_id, listing, plan.files)
-                outcomes |= _unopened(spark, lake, plan.files, outcomes)
+            label = f"reading {len(plan.files):,} new files, {megabytes:,.1f} MB"
+            with reporter.working(label, "reading", **size):
+                rules = with_forgotten(privacy, warehouse.forgotten())
+                outcomes = _stage(warehouse, load_id, listing, plan.files, rules)
+                outcomes |= _unopened(spark, lake, selection, plan.files, outcomes)
         commit = _commit_of(load_id, lake, started_at, plan, outcomes)
-        with reporter.working(f"committing to {warehouse.name}"):
+        with reporter.working(f"committing to {warehouse.name}", "committing", warehouse=warehouse.name):
             history = warehouse.commit(commit)
     quarantined = [outcome for outcome in outcomes.values() if outcome.status == contract.QUARANTINED]
     if vanished := len(plan.files) - len(outcomes):
-        reporter.say(f"{vanished:,} files vanished from the lake between listing and reading")
+        message = f"{vanished:,} files vanished from the lake between listing and reading"
+        reporter.warn(message, "vanished", files=vanished)
     return LoadResult(history, quarantined)
 
 
 def _stage(
-    spark: SparkSession, warehouse: Warehouse, load_id: str, listing: Listing, files: list[PlannedFile]
+    warehouse: Warehouse, load_id: str, listing: Listing, files: list[PlannedFile], privacy: Privacy
 ) -> dict[str, Outcome]:
     outcomes = {file.path: empty_file(file.path) for file in files if not file.size_bytes}
     for table in STAGED_TABLES:
         chosen = [file for file in files if file.size_bytes and staged_table(file.told.kind) is table]
         if chosen:
-            with spark_settings(spark, STAGE_SETTINGS):
-                staged = warehouse.stage(load_id, table, rows_of(listing, chosen, table))
+            with spark_settings(listing.source.sparkSession, STAGE_SETTINGS):
+                staged = warehouse.stage(load_id, table, rows_of(listing, chosen, table, privacy))
             outcomes |= {outcome.path: outcome for outcome in outcomes_in(staged)}
     return outcomes
 
 
 def _unopened(
-    spark: SparkSession, lake: str, files: list[PlannedFile], outcomes: dict[str, Outcome]
+    spark: SparkSession,
+    lake: str,
+    selection: Selection,
+    files: list[PlannedFile],
+    outcomes: dict[str, Outcome],
 ) -> dict[str, Outcome]:
     """Return an outcome for files that Spark passed over though they are still there.
 
     Hadoop says "not found" of a local file that may not be opened, too. A right that is given later leaves
-    the file's time as it was, by which the next load knows the file: hence the advice to touch it.
+    the file's time as it was, by which the next load knows the file: hence the advice to retry.
     """
     missing = {file.path: file for file in files if file.path not in outcomes}
     if not missing:
         return {}
-    still_there = set(list_lake(spark, lake).files.column("path").to_pylist())
-    detail = "the file is listed, but cannot be opened; make it readable and touch it, then load again"
+    still_there = set(list_lake(spark, lake, selection).files.column("path").to_pylist())
+    detail = "the file is listed, but cannot be opened; make it readable, then run: synctrail retry"
     return {
         path: Outcome(path, contract.QUARANTINED, file.told.kind, contract.UNREADABLE, detail)
         for path, file in missing.items()

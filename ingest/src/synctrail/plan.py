@@ -8,6 +8,7 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from synctrail import contract
 from synctrail.columns import TIMESTAMP
 from synctrail.lake import LakeFile, parse_path
 from synctrail.read import file_key
@@ -52,13 +53,20 @@ def make_plan(listing: pa.Table, ledger: pa.Table) -> Plan:
     """
     known = listing.join(ledger, keys=_IDENTITY, join_type="inner") if ledger.num_rows else None
     fresh = listing.join(ledger, keys=_IDENTITY, join_type="left anti") if ledger.num_rows else listing
-    quarantined = pc.sum(pc.equal(known.column("status"), "quarantined")).as_py() if known else 0
+    quarantined = pc.sum(pc.equal(known.column("status"), contract.QUARANTINED)).as_py() if known else 0
     planned = _planned_files(fresh)
     return Plan(
         files=list(planned.values()),
         files_seen=(known.num_rows if known else 0) + len(planned),
         known_quarantined=quarantined or 0,
     )
+
+
+def retry_plan(listing: pa.Table, ledger: pa.Table) -> Plan:
+    """Take from a listing the files that the ledger has as quarantined, changed since or not."""
+    quarantined = ledger.filter(pc.equal(ledger.column("status"), contract.QUARANTINED)).column("path")
+    planned = _planned_files(listing.filter(pc.is_in(listing.column("path"), value_set=quarantined)))
+    return Plan(files=list(planned.values()), files_seen=len(planned), known_quarantined=0)
 
 
 def _planned_files(fresh: pa.Table) -> dict[int, PlannedFile]:

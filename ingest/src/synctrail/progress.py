@@ -5,9 +5,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any, TextIO, cast
 
+import structlog
 from pyspark import SparkContext
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -22,7 +24,7 @@ _POLL_SECONDS = 0.25
 
 
 class Reporter:
-    """Where a load says what it does.
+    """Where a command says what it does: in lines for people, or in JSON objects, one a line.
 
     Args:
         console: of standard error; a bar is drawn if it is a terminal.
@@ -31,18 +33,54 @@ class Reporter:
 
     def __init__(self, console: Console) -> None:
         self._console = console
+        self._log: Any = None
         # FORCE_COLOR asks for colours, not for a bar in a log; a dumb terminal cannot redraw a line.
         self._draws = console.is_terminal and not console.is_dumb_terminal and console.file.isatty()
 
-    def say(self, message: str) -> None:
-        """Tell one line, as it is and unbroken."""
-        self._console.print(Text(message), soft_wrap=True)
+    def use_json(self, wanted: bool) -> None:
+        """Tell JSON objects from now on: timestamp (UTC), level, event, message and what else is known."""
+        processors: list[structlog.typing.Processor] = [
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            structlog.processors.JSONRenderer(ensure_ascii=False),
+        ]
+        lines = structlog.WriteLogger(cast(TextIO, self._console.file))
+        self._log = structlog.wrap_logger(lines, processors=processors) if wanted else None
+
+    def say(self, message: str, event: str, **known: Any) -> None:
+        """Tell one line, as it is and unbroken.
+
+        Args:
+            message: what people read.
+            event: a name for what happened: what programs read.
+            **known: its figures.
+
+        """
+        self._tell("info", message, event, known)
+
+    def warn(self, message: str, event: str, **known: Any) -> None:
+        """Tell one line of what somebody should look at."""
+        self._tell("warning", message, event, known)
+
+    def fail(self, message: str, *, exit_code: int) -> None:
+        """Tell the error with which a command ends."""
+        self._tell("error", message, "failed", {"exit_code": exit_code})
+
+    def _tell(self, level: str, message: str, event: str, known: dict[str, Any]) -> None:
+        if self._log is not None:
+            getattr(self._log, level)(event, message=message, **known)
+        else:
+            self._console.print(Text(message, style="red" if level == "error" else ""), soft_wrap=True)
+
+    def show(self, what: RenderableType) -> None:
+        """Show a table."""
+        self._console.print(what)
 
     @contextmanager
-    def working(self, label: str) -> Iterator[None]:
+    def working(self, label: str, event: str, **known: Any) -> Iterator[None]:
         """Tell what goes on in the block; on a terminal, with a bar of Spark's tasks."""
-        if not self._draws:
-            self.say(label)
+        if self._log is not None or not self._draws:
+            self.say(label, event, **known)
             yield
             return
         columns = (
@@ -54,7 +92,7 @@ class Reporter:
         )
         with Progress(*columns, console=self._console, transient=True) as progress, _polling(progress, label):
             yield
-        self.say(label)
+        self.say(label, event, **known)
 
 
 @contextmanager

@@ -16,7 +16,9 @@ SPARK_ERRORS: Final[tuple[type[Exception], ...]] = (PySparkException, Py4JError)
 
 _CAUSE = re.compile(r"^(?:: |Caused by: )?([\w.$]+(?:Exception|Error)): (.+)$", re.MULTILINE)
 _NO_FILE_SYSTEM = ("UnsupportedFileSystemException", "No FileSystem for scheme", "FileSystem not found")
-_DENIED = ("AccessDenied", "AccessControlException", "Permission denied", "Forbidden", "403")
+_NO_BUCKET = ("NoSuchBucket", "UnknownStoreException")
+_NO_CREDENTIALS = ("NoAwsCredentialsException", "NoAuthWithAWSException")
+_DENIED = ("AccessDenied", "AccessControlException", "Permission denied", "Forbidden", "Status Code: 403")
 
 
 def explain(error: BaseException) -> str:
@@ -34,6 +36,13 @@ def translate(error: Exception, lake: str) -> SynctrailError:
             "another process uses the Spark catalog: its Derby metastore serves one process at a time;"
             " end the other load or dbt run, then load again"
         )
+    if any(sign in text for sign in _NO_CREDENTIALS):
+        return LakeError(
+            f"no credentials for {lake}; give the account that runs the load a role or a profile, or set"
+            " AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
+        )
+    if any(sign in text for sign in _NO_BUCKET):
+        return LakeError(f"there is no bucket as in {lake}; check its name, and the region and endpoint")
     if any(sign in text for sign in _DENIED):
         return LakeError(
             f"no permission to read {lake} or to write the staging tables: {explain(error)};"

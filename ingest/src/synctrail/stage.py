@@ -13,6 +13,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from synctrail import contract
 from synctrail.lake import Listing
 from synctrail.plan import PlannedFile
+from synctrail.privacy import NO_PRIVACY, Privacy
 from synctrail.read import (
     FACTS_SCHEMA,
     RECORDS_SCHEMA,
@@ -63,17 +64,21 @@ def staged_table(kind: str | None) -> StagedTable:
     return {contract.RECORDS: RECORDS, contract.RUN_METADATA: RUN_METADATA}.get(kind or "", FACTS)
 
 
-def rows_of(listing: Listing, files: list[PlannedFile], table: StagedTable) -> DataFrame:
+def rows_of(
+    listing: Listing, files: list[PlannedFile], table: StagedTable, privacy: Privacy = NO_PRIVACY
+) -> DataFrame:
     """Return the rows, and one outcome each, of some of a listing's files; nothing is read yet.
 
     A file that is gone by the time it is read has neither rows nor an outcome.
     """
-    reader, prefix = table.reader, listing.prefix
+    reader, prefix, has_people = table.reader, listing.prefix, table is RECORDS
 
     def read(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
         for batch in batches:
             for path, content in zip(batch.column("path"), batch.column("content"), strict=True):
-                yield from reader(path.as_py().removeprefix(prefix), content.as_buffer())
+                below = path.as_py().removeprefix(prefix)
+                rows = reader(below, content.as_buffer())
+                yield from privacy.apply(below, rows) if has_people else rows
 
     chosen = listing.source.where(_only(files, listing)).select("path", "content")
     return chosen.mapInArrow(read, from_arrow_schema(table.schema))

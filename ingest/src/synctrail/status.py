@@ -13,6 +13,15 @@ from rich.table import Table
 from synctrail import contract
 from synctrail.warehouses.base import Warehouse
 
+_LAG_COLUMNS = (
+    "org_id",
+    "sync_id",
+    "newest_in_lake_at",
+    "newest_loaded_at",
+    "lag_seconds",
+    "files_waiting",
+    "bytes_waiting",
+)
 _SHOWN_LOADS = 5
 _SHOWN_QUARANTINED = 50
 
@@ -22,27 +31,30 @@ class Status:
     """The state of the staging tables.
 
     ``loaded`` has one row per org, sync and kind of file, ``quarantined`` one per file, ``loads`` the last
-    loads, the newest first.
+    loads, the newest first, ``lag`` one per sync of the lake, if that was compared.
     """
 
     loaded: list[dict[str, Any]]
     quarantined: list[dict[str, Any]]
     loads: list[dict[str, Any]]
+    lag: list[dict[str, Any]] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the status as plain JSON values."""
         parts = {"loaded": self.loaded, "quarantined": self.quarantined, "loads": self.loads}
+        if self.lag is not None:
+            parts["lag"] = self.lag
         return {name: [plain(row) for row in rows] for name, rows in parts.items()}
 
 
-def read_status(warehouse: Warehouse) -> Status:
-    """Read the ledger and the history of a warehouse."""
+def read_status(warehouse: Warehouse, lag: list[dict[str, Any]] | None = None) -> Status:
+    """Read the ledger and the history of a warehouse; ``lag`` is that of each sync, if it is known."""
     groups: dict[tuple[str, str, str], list[dict[str, Any]]] = defaultdict(list)
     quarantined = []
     for file in warehouse.files().to_pylist():
         if file["status"] == contract.QUARANTINED:
             quarantined.append({name: file[name] for name in ("path", "reason", "detail", "loaded_at")})
-        else:
+        elif file["status"] == contract.LOADED:
             groups[file["org_id"], file["sync_id"] or "", file["kind"]].append(file)
     loaded = [
         {
@@ -57,7 +69,7 @@ def read_status(warehouse: Warehouse) -> Status:
         for (org_id, sync_id, kind), files in sorted(groups.items())
     ]
     loads = warehouse.history().to_pylist()[-_SHOWN_LOADS:][::-1]
-    return Status(loaded, sorted(quarantined, key=lambda file: str(file["path"])), loads)
+    return Status(loaded, sorted(quarantined, key=lambda file: str(file["path"])), loads, lag)
 
 
 def plain(row: dict[str, Any]) -> dict[str, Any]:
@@ -67,15 +79,18 @@ def plain(row: dict[str, Any]) -> dict[str, Any]:
 
 def show(status: Status) -> RenderableType:
     """Return the status as tables for a terminal."""
-    if not status.loads:
+    if not status.loads and status.lag is None:
         return "nothing is loaded yet; begin with: synctrail load LAKE"
-    parts: list[RenderableType] = [
-        _table(
+    parts: list[RenderableType] = []
+    if status.lag is not None:
+        parts.append(table("Lag", status.lag, _LAG_COLUMNS))
+    parts += [
+        table(
             "Loaded",
             status.loaded,
             ("org_id", "sync_id", "kind", "files", "rows", "newest_file_at", "last_loaded_at"),
         ),
-        _table(
+        table(
             "Last loads",
             status.loads,
             (
@@ -92,20 +107,21 @@ def show(status: Status) -> RenderableType:
     if status.quarantined:
         shown = status.quarantined[:_SHOWN_QUARANTINED]
         title = f"Quarantined: {len(status.quarantined):,} files"
-        parts.append(_table(title, shown, ("path", "reason", "detail")))
+        parts.append(table(title, shown, ("path", "reason", "detail")))
         if len(shown) < len(status.quarantined):
             parts.append(f"and {len(status.quarantined) - len(shown):,} more; --json shows all")
     return Group(*parts)
 
 
-def _table(title: str, rows: list[dict[str, Any]], columns: tuple[str, ...]) -> Table:
-    table = Table(title=title, title_justify="left")
+def table(title: str, rows: list[dict[str, Any]], columns: tuple[str, ...]) -> Table:
+    """Return some columns of rows as a table for a terminal."""
+    shown = Table(title=title, title_justify="left")
     for column in columns:
-        is_number = bool(rows) and isinstance(rows[0][column], int)
-        table.add_column(column.replace("_", " "), justify="right" if is_number else "left", overflow="fold")
+        is_number = any(isinstance(row[column], int) for row in rows)
+        shown.add_column(column.replace("_", " "), justify="right" if is_number else "left", overflow="fold")
     for row in rows:
-        table.add_row(*(_cell(row[column]) for column in columns))
-    return table
+        shown.add_row(*(_cell(row[column]) for column in columns))
+    return shown
 
 
 def _cell(value: Any) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -50,6 +51,17 @@ HISTORY_SCHEMA = pa.schema(
         "status": pa.string(),
     }
 )
+
+FORGOTTEN_SCHEMA = pa.schema(
+    {
+        "sync_id": pa.string(),
+        "identifier_hash": pa.string(),
+        "salt": pa.string(),
+        "forgotten_at": TIMESTAMP,
+        "load_id": pa.string(),
+    }
+)
+"""``forgotten_records``: one row per record that was erased; ``sync_id`` is null for one of every sync."""
 
 
 @dataclass(frozen=True)
@@ -121,4 +133,23 @@ class Warehouse(Protocol):
 
     def history(self) -> pa.Table:
         """Return all loads (:data:`HISTORY_SCHEMA`), the oldest first."""
+        ...
+
+    def prune(self, files: pa.Table) -> None:
+        """Replace ledger rows of record files by these (:data:`FILES_SCHEMA`), and delete the files' rows."""
+        ...
+
+    def forgotten(self) -> pa.Table:
+        """Return the tombstones of those who were erased (:data:`FORGOTTEN_SCHEMA`)."""
+        ...
+
+    def forget(self, identifiers: Sequence[str], syncs: Sequence[str], tombstones: pa.Table) -> int:
+        """Keep the tombstones and erase all rows of the identifiers; return how many rows there were.
+
+        Args:
+            identifiers: as they are in ``record_identifier``.
+            syncs: the syncs in which rows are erased; none for every sync.
+            tombstones: those to add (:data:`FORGOTTEN_SCHEMA`); none where all are there.
+
+        """
         ...

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
@@ -24,7 +24,7 @@ from synctrail.errors import BusyError, WarehouseError
 from synctrail.lock import exclusive_lock
 from synctrail.plan import LEDGER_SCHEMA
 from synctrail.stage import FACTS, RECORDS, RUN_METADATA, StagedTable
-from synctrail.warehouses.base import FILES_SCHEMA, HISTORY_SCHEMA, Commit
+from synctrail.warehouses.base import FILES_SCHEMA, FORGOTTEN_SCHEMA, HISTORY_SCHEMA, Commit
 from synctrail.warehouses.views import fact_view, runs_view
 
 _RESULT = TypeVar("_RESULT")
@@ -131,6 +131,51 @@ class DuckDbWarehouse:
         """Bring the staged rows, the ledger and the history into the database in one transaction."""
         return self._connected(lambda connection: self._commit(connection, commit), read_only=False)
 
+    def prune(self, files: pa.Table) -> None:
+        """Replace ledger rows, and delete the rows of their files, in one transaction."""
+
+        def delete(connection: duckdb.DuckDBPyConnection) -> None:
+            connection.execute("begin transaction")
+            connection.register("pruned_utc", files)
+            ledger, records = self._table("load_files"), self._table("sync_tracking_records")
+            connection.execute(f"delete from {records} where _source_file in (select path from pruned_utc)")
+            connection.execute(f"delete from {ledger} where path in (select path from pruned_utc)")
+            connection.execute(
+                f"insert into {ledger} by name"
+                f" select * replace ({', '.join(_as_stored(FILES_SCHEMA))}) from pruned_utc"
+            )
+            connection.execute("commit")
+
+        self._connected(delete, read_only=False)
+
+    def forgotten(self) -> pa.Table:
+        """Return the tombstones; empty if there is no such table yet."""
+        return self._select("forgotten_records", FORGOTTEN_SCHEMA)
+
+    def forget(self, identifiers: Sequence[str], syncs: Sequence[str], tombstones: pa.Table) -> int:
+        """Keep the tombstones and erase the rows in one transaction."""
+
+        def erase(connection: duckdb.DuckDBPyConnection) -> int:
+            connection.execute("begin transaction")
+            self._create(connection)
+            connection.register("new_tombstones", tombstones)
+            connection.execute(
+                f"insert into {self._table('forgotten_records')} by name"
+                f" select * replace ({', '.join(_as_stored(FORGOTTEN_SCHEMA))}) from new_tombstones"
+            )
+            found = connection.execute(
+                f"delete from {self._table('sync_tracking_records')}"
+                " where list_contains($identifiers, record_identifier)"
+                " and (len($syncs) = 0 or list_contains($syncs, sync_id))",
+                {"identifiers": [*identifiers], "syncs": [*syncs]},
+            ).fetchall()
+            connection.execute("commit")
+            # So that the rows are in no log beside the database either.
+            connection.execute("checkpoint")
+            return int(found[0][0])
+
+        return self._connected(erase, read_only=False)
+
     def _commit(self, connection: duckdb.DuckDBPyConnection, commit: Commit) -> dict[str, Any]:
         # So that memory does not grow with the load: spill to disk, and leave the rows in any order.
         spill = str(self._work / "spill").replace("'", "''")
@@ -162,6 +207,7 @@ class DuckDbWarehouse:
         tables = {
             "load_files": _ddl(FILES_SCHEMA),
             "load_history": _ddl(HISTORY_SCHEMA),
+            "forgotten_records": _ddl(FORGOTTEN_SCHEMA),
             "sync_tracking_records": _RECORDS_DDL,
             **{table.name: _ddl(table.schema) + ", load_id varchar" for table in (RUN_METADATA, FACTS)},
         }

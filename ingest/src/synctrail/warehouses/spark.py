@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import datetime as dt
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -25,11 +25,12 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from synctrail import contract
 from synctrail.errors import SparkError
+from synctrail.ids import begun_at
 from synctrail.lock import exclusive_lock
 from synctrail.plan import LEDGER_SCHEMA
 from synctrail.spark_errors import SPARK_ERRORS, is_metastore_busy
-from synctrail.stage import FACTS, RECORDS, RUN_METADATA, STAGED_TABLES, StagedTable
-from synctrail.warehouses.base import FILES_SCHEMA, HISTORY_SCHEMA, Commit
+from synctrail.stage import FACTS, RECORDS, RUN_METADATA, STAGED_TABLES, StagedTable, spark_settings
+from synctrail.warehouses.base import FILES_SCHEMA, FORGOTTEN_SCHEMA, HISTORY_SCHEMA, Commit
 from synctrail.warehouses.views import fact_view, runs_view
 
 _LEDGER = "synctrail_ledger"
@@ -39,14 +40,16 @@ _PARTITION = "load_id"
 _LEDGER_SCHEMA = pa.schema(
     [*FILES_SCHEMA, *(field for field in HISTORY_SCHEMA if field.name not in FILES_SCHEMA.names)]
 )
+_DELETE_AT_ONCE = {"spark.databricks.delta.retentionDurationCheck.enabled": "false"}
 _DELTA_CATALOG = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
 # A load that no lock proves dead is taken for dead after this time.
 _LONGEST_LOAD = dt.timedelta(days=1)
 # The Java process of a killed load outlives it by a moment, and with it its hold on the metastore.
 _DYING_SECONDS = 15.0
 _POLL_SECONDS = 0.5
-_LOAD_ID_TIME = "%Y%m%dT%H%M%S"
-_LOAD_ID_TIME_LENGTH = 15
+_FORGOTTEN = "forgotten_records"
+# Where a partition of plain Parquet is written anew: its place is this folder and the usual one by turns.
+_REWRITTEN = "rewritten"
 
 
 class SparkWarehouse:
@@ -132,6 +135,89 @@ class SparkWarehouse:
         self._append(_LEDGER, commit.load_id, ledger.coalesce(1))
         return history
 
+    def prune(self, files: pa.Table) -> None:
+        """Append the ledger rows, which hides the rows of their files; then delete those rows.
+
+        Killed in between, the rows are hidden but there, until the next pruning that finds old runs.
+        """
+        self._create()
+        spark = _session()
+        entries = pa.Table.from_pylist(files.to_pylist(), _LEDGER_SCHEMA)
+        added = spark.createDataFrame(entries).drop(_PARTITION).coalesce(1)
+        self._append(_LEDGER, files.column(_PARTITION)[0].as_py(), added)
+        pruned = spark.sql(
+            f"select path, file_key from ({self._current_files()}) where status = '{contract.PRUNED}'"
+        )
+        versions = spark.table(self._table(_LEDGER)).join(pruned, ["path", "file_key"], "left_semi")
+        records = spark.table(self._table(RECORDS.name))
+        self._erase(records.join(versions, [_PARTITION, "file_key"], "left_semi"), at_once=False)
+
+    def forgotten(self) -> pa.Table:
+        """Return the tombstones; empty if there is no such table yet."""
+        if not _session().catalog.tableExists(self._table(_FORGOTTEN)):
+            return FORGOTTEN_SCHEMA.empty_table()
+        return _arrow(_session().table(self._table(_FORGOTTEN)), FORGOTTEN_SCHEMA)
+
+    def forget(self, identifiers: Sequence[str], syncs: Sequence[str], tombstones: pa.Table) -> int:
+        """Keep the tombstones, then erase the rows, those of superseded versions of a file included.
+
+        Files that Delta keeps for earlier versions of the table are deleted as well.
+        """
+        self._create()
+        spark = _session()
+        if tombstones.num_rows:
+            added = spark.createDataFrame(tombstones).drop(_PARTITION).coalesce(1)
+            self._append(_FORGOTTEN, tombstones.column(_PARTITION)[0].as_py(), added)
+        wanted = spark.createDataFrame(pa.table({"record_identifier": pa.array(identifiers, pa.string())}))
+        doomed = spark.table(self._table(RECORDS.name)).join(wanted, "record_identifier", "left_semi")
+        if syncs:
+            ledger = spark.table(self._table(_LEDGER)).where(F.col("sync_id").isin(*syncs))
+            doomed = doomed.join(ledger, [_PARTITION, "file_key"], "left_semi")
+        return self._erase(doomed, at_once=True)
+
+    def _erase(self, doomed: DataFrame, *, at_once: bool) -> int:
+        """Delete rows of the records, given as such; return how many there were.
+
+        Args:
+            doomed: rows of the table of records.
+            at_once: delete what Delta keeps of them for earlier versions, too.
+
+        """
+        spark = doomed.sparkSession
+        table = self._table(RECORDS.name)
+        counts = doomed.groupBy(_PARTITION).count().collect()
+        if not counts:
+            return 0
+        keys = doomed.select(_PARTITION, "file_key", "row_no")
+        if _details(spark, table)["Provider"] == "delta":
+            keys.createOrReplaceTempView("synctrail_doomed")
+            matched = " and ".join(f"r.{name} = d.{name}" for name in keys.columns)
+            spark.sql(f"merge into {table} r using synctrail_doomed d on {matched} when matched then delete")
+            spark.catalog.dropTempView("synctrail_doomed")
+            if at_once:
+                with spark_settings(spark, _DELETE_AT_ONCE):
+                    spark.sql(f"vacuum {table} retain 0 hours")
+        else:
+            # The folders that they are read from are gone after the first partition.
+            kept_keys = keys.localCheckpoint()
+            for load in counts:
+                self._rewrite(load[_PARTITION], kept_keys)
+        return sum(load["count"] for load in counts)
+
+    def _rewrite(self, load_id: str, doomed: DataFrame) -> None:
+        """Write a partition of plain Parquet anew without some rows; readers see the old one or the new."""
+        spark = doomed.sparkSession
+        table = self._table(RECORDS.name)
+        root = _details(spark, table)["Location"]
+        places = {f"{root}/{name}={load_id}" for name in (_PARTITION, _REWRITTEN)}
+        current = _partition_place(spark, table, load_id)
+        (fresh,) = places - {current}
+        rows = spark.table(table).where(F.col(_PARTITION) == load_id)
+        kept = rows.join(doomed, [_PARTITION, "file_key", "row_no"], "left_anti")
+        self._write_parquet(kept.drop(_PARTITION), fresh, RECORDS.unique_columns, mode="overwrite")
+        spark.sql(f"alter table {table} partition ({_PARTITION} = '{load_id}') set location '{fresh}'")
+        _delete_folder(spark, current)
+
     def _open_catalog(self, wait_seconds: float) -> None:
         """Touch the catalog, waiting while another process has its metastore."""
         deadline = time.monotonic() + wait_seconds
@@ -153,12 +239,17 @@ class SparkWarehouse:
             rows.withColumn(_PARTITION, F.lit(load_id)).writeTo(table).append()
             return
         # Two jobs that append to one folder would share, and clear away, its _temporary.
-        folder = f"{details['Location']}/{_PARTITION}={load_id}"
-        writer = rows.write.mode("error")
+        self._write_parquet(rows, f"{details['Location']}/{_PARTITION}={load_id}", unique_columns)
+        spark.sql(f"alter table {table} add if not exists partition ({_PARTITION} = '{load_id}')")
+
+    @staticmethod
+    def _write_parquet(
+        rows: DataFrame, folder: str, unique_columns: Iterable[str], *, mode: str = "error"
+    ) -> None:
+        writer = rows.write.mode(mode)
         for column in unique_columns:
             writer = writer.option(f"parquet.enable.dictionary#{column}", "false")
         writer.parquet(folder)
-        spark.sql(f"alter table {table} add if not exists partition ({_PARTITION} = '{load_id}')")
 
     def _create(self) -> None:
         if self._is_created:
@@ -167,7 +258,11 @@ class SparkWarehouse:
         spark.sql(f"create schema if not exists {_quoted(self._schema)}")
         there = {row.tableName for row in spark.sql(f"show tables in {_quoted(self._schema)}").collect()}
         provider = self._provider or ("delta" if _has_delta(spark) else "parquet")
-        tables = {**{table.name: table.schema for table in STAGED_TABLES}, _LEDGER: _LEDGER_SCHEMA}
+        tables = {
+            **{table.name: table.schema for table in STAGED_TABLES},
+            _LEDGER: _LEDGER_SCHEMA,
+            _FORGOTTEN: FORGOTTEN_SCHEMA,
+        }
         for name, schema in tables.items():
             if name not in there:
                 columns = ", ".join(
@@ -228,14 +323,19 @@ class SparkWarehouse:
         for name in (*(table.name for table in STAGED_TABLES), _LEDGER):
             table = self._table(name)
             details = _details(spark, table)
-            for folder, load_id in _load_folders(spark, details["Location"]):
+            for rewritten, load_id in _load_folders(spark, details["Location"], _REWRITTEN):
+                # A command that was killed while it erased rows: one of the two places is not in use.
+                place = _partition_place(spark, table, load_id)
+                usual = f"{details['Location']}/{_PARTITION}={load_id}"
+                _delete_folder(spark, usual if place == rewritten else rewritten)
+            for folder, load_id in _load_folders(spark, details["Location"], _PARTITION):
                 if load_id in committed or not (self._holds_lock or _is_old(load_id)):
                     continue
                 if details["Provider"] == "delta":
                     spark.sql(f"delete from {table} where {_PARTITION} = '{load_id}'")
                 else:
                     spark.sql(f"alter table {table} drop if exists partition ({_PARTITION} = '{load_id}')")
-                folder.getFileSystem(_hadoop(spark)).delete(folder, True)
+                _delete_folder(spark, folder)
 
     def _has_ledger(self) -> bool:
         return bool(_session().catalog.tableExists(self._table(_LEDGER)))
@@ -270,13 +370,24 @@ def _details(spark: SparkSession, table: str) -> dict[str, str]:
     return {row.col_name: row.data_type for row in rows}
 
 
-def _load_folders(spark: SparkSession, location: str) -> Iterator[tuple[Any, str]]:
-    """List a table's folders, one per load, as Hadoop paths with their load's id."""
+def _partition_place(spark: SparkSession, table: str, load_id: str) -> str:
+    """Return the folder in which a partition of plain Parquet lies."""
+    rows = spark.sql(f"describe table extended {table} partition ({_PARTITION} = '{load_id}')").collect()
+    return str(next(row.data_type for row in rows if row.col_name == "Location"))
+
+
+def _delete_folder(spark: SparkSession, folder: str) -> None:
+    path: Any = spark._jvm.org.apache.hadoop.fs.Path(folder)  # type: ignore[union-attr]
+    path.getFileSystem(_hadoop(spark)).delete(path, True)
+
+
+def _load_folders(spark: SparkSession, location: str, kind: str) -> Iterator[tuple[str, str]]:
+    """List a table's folders of a kind, one per load: their places, and their load's id."""
     path: Any = spark._jvm.org.apache.hadoop.fs.Path(location)  # type: ignore[union-attr]
     for status in path.getFileSystem(_hadoop(spark)).listStatus(path):
         key, separator, load_id = status.getPath().getName().partition("=")
-        if separator and key == _PARTITION:
-            yield status.getPath(), load_id
+        if separator and key == kind:
+            yield status.getPath().toString(), load_id
 
 
 def _hadoop(spark: SparkSession) -> Any:
@@ -284,8 +395,7 @@ def _hadoop(spark: SparkSession) -> Any:
 
 
 def _is_old(load_id: str) -> bool:
-    begun = dt.datetime.strptime(load_id[:_LOAD_ID_TIME_LENGTH], _LOAD_ID_TIME).replace(tzinfo=dt.UTC)
-    return dt.datetime.now(dt.UTC) - begun > _LONGEST_LOAD
+    return dt.datetime.now(dt.UTC) - begun_at(load_id) > _LONGEST_LOAD
 
 
 def _local_path(location: str) -> Path | None:

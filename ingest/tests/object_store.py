@@ -1,0 +1,100 @@
+"""An S3-compatible server in a thread of the tests: it notes requests, and fails those that a test wants."""
+
+from __future__ import annotations
+
+import threading
+import urllib.request
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import parse_qs, unquote
+
+import boto3
+from moto.core import DEFAULT_ACCOUNT_ID
+from moto.s3.models import s3_backends
+from moto.server import DomainDispatcherApplication, create_backend_app
+from werkzeug.serving import make_server
+
+BUCKET = "census-logs"
+ERROR = "<?xml version='1.0'?><Error><Code>{code}</Code><Message>as the test wants it</Message></Error>"
+
+
+@dataclass(frozen=True)
+class Request:
+    """A request as the server got it."""
+
+    method: str
+    key: str
+    query: str
+
+    @property
+    def is_list(self) -> bool:
+        """Whether it asks for a page of a listing."""
+        return self.method == "GET" and "list-type" in parse_qs(self.query)
+
+
+Fault = Callable[[Request], tuple[int, str] | None]
+
+
+@dataclass
+class ObjectStore:
+    """A bucket, the requests that it got, and ``fault``: with which status and code to fail a request."""
+
+    endpoint: str = ""
+    requests: list[Request] = field(default_factory=list)
+    fault: Fault | None = None
+
+    @property
+    def client(self) -> Any:
+        """A client of the bucket."""
+        return boto3.client(
+            "s3",
+            endpoint_url=self.endpoint,
+            region_name="us-east-1",
+            aws_access_key_id="x",
+            aws_secret_access_key="x",
+        )
+
+    @staticmethod
+    def fill(keys: Iterable[str]) -> None:
+        """Put small objects into the bucket by the back door: thousands of requests take a minute."""
+        for key in keys:
+            s3_backends[DEFAULT_ACCOUNT_ID]["aws"].put_object(BUCKET, key, b"no")
+
+    def serve(self, environ: dict[str, Any], start: Any, application: Any) -> Iterable[bytes]:
+        """Note a request, then fail it or pass it on."""
+        path = unquote(environ.get("RAW_URI", environ["PATH_INFO"]).partition("?")[0])
+        request = Request(
+            environ["REQUEST_METHOD"], path.removeprefix(f"/{BUCKET}").lstrip("/"), environ["QUERY_STRING"]
+        )
+        self.requests.append(request)
+        if failed := self.fault and self.fault(request):
+            status, code = failed
+            body = b"" if request.method == "HEAD" else ERROR.format(code=code).encode()
+            start(
+                f"{status} {code}", [("Content-Type", "application/xml"), ("Content-Length", str(len(body)))]
+            )
+            return [body]
+        return application(environ, start)
+
+
+@contextmanager
+def object_store() -> Iterator[ObjectStore]:
+    """Serve an empty bucket on a free port of this machine for the time of the block."""
+    store = ObjectStore()
+    moto = DomainDispatcherApplication(create_backend_app)
+    server = make_server(
+        "127.0.0.1", 0, lambda environ, start: store.serve(environ, start, moto), threaded=True
+    )
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    store.endpoint = f"http://127.0.0.1:{server.server_port}"
+    # What moto keeps belongs to the process, not to one server.
+    urllib.request.urlopen(urllib.request.Request(f"{store.endpoint}/moto-api/reset", method="POST"))
+    store.client.create_bucket(Bucket=BUCKET)
+    try:
+        yield store
+    finally:
+        server.shutdown()
+        thread.join()
