@@ -50,7 +50,7 @@ test-ingest: .cache/dev.ready  ## The loader's tests
 	$(PYTHON) -m pytest -n 2 ingest/tests
 
 .PHONY: test-slow
-test-slow: .cache/dev.ready  ## The loader's long tests: thousands of damaged files
+test-slow: .cache/dev.ready  ## The loader's long tests: thousands of damaged files, loads killed at random
 	$(PYTHON) -m pytest ingest/tests -m slow
 
 .PHONY: test-package

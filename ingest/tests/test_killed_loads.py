@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import random
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
-from commands import SMALL, write_profile
+from commands import SCRIPTS, SMALL, load, write_profile
 from conftest import make_loader
 from lakes import Lake, record_columns
 
 RUN = "1/22/333"
+MANY_KILLS = int(os.environ.get("SYNCTRAIL_TEST_KILLS", "50"))
 # A Delta table has its partitions by itself; to one of plain Parquet they are told.
 MOMENTS = {
     "parquet": ("before commit", "before partition"),
@@ -177,3 +181,45 @@ def load_folders(folder: Path) -> set[str]:
     """Return the loads whose rows lie in the warehouse."""
     found = (folder / "warehouse" / "census_lake.db").rglob("load_id=*")
     return {entry.name.partition("=")[2] for entry in found if entry.is_dir()}
+
+
+def killed_at_random(project: Path, lake: Lake, seconds: float) -> bool:
+    """Load all files anew, kill the whole process group after a time; tell whether it was still running."""
+    for file in lake.root.rglob("*.*"):
+        file.touch()
+    with subprocess.Popen(
+        [SCRIPTS / "synctrail", "load", str(lake.root), *SMALL],
+        cwd=project,
+        env={**os.environ, "DBT_PROFILES_DIR": str(project)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    ) as process:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(seconds)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+    return process.returncode == -signal.SIGKILL
+
+
+@pytest.mark.slow
+def test_loads_killed_at_random_moments(project, lake, tmp_path, spark):
+    """The next good load ends in the tables of an undisturbed one, without leftovers."""
+    for number in range(6):
+        identifiers = [f"user-{number}-{row}" for row in range(100)]
+        lake.records(f"1/22/{number // 3}", f"a.{number}.parquet", record_columns(identifiers))
+    lake.write("sync_tracking_datasets/1/22/0/bad.parquet", b"PAR1")
+    disturbed = make_loader("duckdb", tmp_path, spark)
+    write_profile(project, {"dev": {"type": "duckdb", "path": str(disturbed.warehouse._database)}})
+    begun = time.monotonic()
+    assert load(project, lake.root).returncode == 3
+    longest = time.monotonic() - begun
+    chance = random.Random(MANY_KILLS)
+    killed = sum(killed_at_random(project, lake, chance.uniform(0, longest)) for _ in range(MANY_KILLS))
+    assert killed, "no load was killed"
+    assert load(project, lake.root).returncode == 3
+    (tmp_path / "undisturbed").mkdir()
+    undisturbed = make_loader("duckdb", tmp_path / "undisturbed", spark)
+    undisturbed.load(lake)
+    assert disturbed.tables() == undisturbed.tables()
+    assert not list(tmp_path.glob("*.synctrail"))
