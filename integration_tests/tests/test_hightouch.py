@@ -337,7 +337,7 @@ def test_holdouts_and_the_planner_tell_more_of_audiences_and_are_kept(
         "first_held_out_at": at(0), "first_held_out_run_id": "900", "last_held_out_at": at(60),
         "last_held_out_run_id": "901", "record_payload": '{"run":901}',
     }  # fmt: skip
-    expected = {
+    expected: dict[str, list[Row]] = {
         "audience_holdouts": [
             control,
             control
