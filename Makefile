@@ -66,7 +66,7 @@ test-spark: .cache/dev.ready .cache/deps.ready  ## The same on Spark with Delta
 
 .PHONY: test-warehouses
 test-warehouses: test-package test-spark test-stand-ins test-bigquery check-compiled  ## All of that on every warehouse, with a table of what was run
-	$(PYTHON) integration_tests/tally.py $(TALLY)
+	$(PYTHON) integration_tests/show_tally.py $(TALLY)
 
 .PHONY: test-stand-ins
 test-stand-ins: .cache/warehouses.ready .cache/deps.ready  ## The same on stand-ins for Snowflake (fakesnow) and Redshift (Postgres with look-alikes)

@@ -9,9 +9,7 @@ from pathlib import Path
 import pytest
 import tally
 from dbt_project_runner import Project
-from warehouses import WAREHOUSES, Warehouse, open_warehouse
-
-SLOW_WAREHOUSES = ("bigquery", "redshift", "snowflake", "spark")
+from warehouses import SLOW_WAREHOUSES, WAREHOUSES, Warehouse, open_warehouse
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

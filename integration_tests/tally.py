@@ -1,20 +1,11 @@
-"""Counts what the tests ran on each warehouse, and prints it as a table.
-
-    python integration_tests/tally.py FOLDER
-
-The folder is that of SYNCTRAIL_TEST_TALLY, where each test session leaves a file for each warehouse.
-"""
+"""Counts what the tests ran on each warehouse; each test session leaves a file for each."""
 
 from __future__ import annotations
 
 import json
-import sys
 from collections import defaultdict
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-
-from rich.console import Console
-from rich.table import Table
 
 
 @dataclass
@@ -50,23 +41,3 @@ def read(folder: Path) -> dict[str, Tally]:
         for name, values in left.items():
             getattr(tally, name).update(values)
     return tallies
-
-
-def main(folder: Path) -> None:
-    """Print a row for each warehouse."""
-    table = Table(
-        "warehouse",
-        "models built",
-        "tests passed",
-        "unit tests passed",
-        "models compared",
-        "rows as expected",
-    )
-    for warehouse, tally in read(folder).items():
-        sets = (tally.models_built, tally.tests_passed, tally.unit_tests_passed, tally.models_compared)
-        table.add_row(warehouse, *(f"{len(names):,}" for names in sets), f"{tally.rows_equal:,}")
-    Console(width=110).print(table)
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]))

@@ -19,7 +19,7 @@ from reference_fields import fields
 from reference_records import record_marts
 from reference_syncs import Thresholds, sync_marts
 from staging_rows import Lake, at
-from warehouses import Warehouse
+from warehouses import SLOW_WAREHOUSES, Warehouse
 
 Row = dict[str, Any]
 
@@ -56,7 +56,7 @@ def test_every_load_leaves_every_model_as_the_rules_say(
     variables = {**THRESHOLDS.variables(), "synctrail_flapping_entries": FLAPPING_ENTRIES}
     lake = Lake(facts={"source_objects": [SOURCE_OBJECT]})
     project.run("seed")
-    loads = 2 if warehouse.target == "spark" else 4
+    loads = 2 if warehouse.target in SLOW_WAREHOUSES else 4
     deliveries = random_deliveries(seed, syncs=80, loads=loads)
     for number, delivery in enumerate(deliveries):
         lake.load(f"load-{number}", *with_messages(spread_over_days(delivery), rng))

@@ -8,7 +8,7 @@ from typing import cast
 
 from warehouses.warehouse import Warehouse
 
-__all__ = ["WAREHOUSES", "Warehouse", "open_warehouse"]
+__all__ = ["SLOW_WAREHOUSES", "WAREHOUSES", "Warehouse", "open_warehouse"]
 
 # Where the class of each is. A module is imported when its warehouse is asked for: not every environment has
 # the packages of all.
@@ -20,6 +20,9 @@ WAREHOUSES = {
     "snowflake": "warehouses.snowflake.Snowflake",
     "spark": "warehouses.spark_catalog.Spark",
 }
+
+# Where a build takes ten times as long as on DuckDB.
+SLOW_WAREHOUSES = ("bigquery", "redshift", "snowflake", "spark")
 
 
 def open_warehouse(name: str, folder: Path) -> Warehouse:
