@@ -136,22 +136,9 @@ clean:  ## Remove all that set-up, tests and the demo made
 	  --project-dir integration_tests --profiles-dir integration_tests --log-path .cache/logs
 	touch $@
 
-.cache/bouncer.ready: .cache/uv.ready requirements/bouncer.txt
-	$(BASE_PYTHON) -m venv .cache/bouncer
-	$(BIN)/uv pip install --quiet --python .cache/bouncer/bin/python --require-hashes -r requirements/bouncer.txt
-	touch $@
-
-.cache/warehouses.ready: .cache/uv.ready requirements/warehouses.txt
-	$(BASE_PYTHON) -m venv .cache/warehouses
-	$(BIN)/uv pip install --quiet --python .cache/warehouses/bin/python --require-hashes -r requirements/warehouses.txt
-	touch $@
-
-.cache/bigquery.ready: .cache/uv.ready requirements/bigquery.txt
-	$(BASE_PYTHON) -m venv .cache/bigquery
-	$(BIN)/uv pip install --quiet --python .cache/bigquery/bin/python --require-hashes -r requirements/bigquery.txt
-	touch $@
-
-.cache/databricks.ready: .cache/uv.ready requirements/databricks.txt
-	$(BASE_PYTHON) -m venv .cache/databricks
-	$(BIN)/uv pip install --quiet --python .cache/databricks/bin/python --require-hashes -r requirements/databricks.txt
+# Environments of their own: what is in them does not go together with the rest.
+.cache/bouncer.ready .cache/warehouses.ready .cache/bigquery.ready .cache/databricks.ready: \
+.cache/%.ready: .cache/uv.ready requirements/%.txt
+	$(BASE_PYTHON) -m venv .cache/$*
+	$(BIN)/uv pip install --quiet --python .cache/$*/bin/python --require-hashes -r requirements/$*.txt
 	touch $@

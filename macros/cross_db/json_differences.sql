@@ -249,6 +249,29 @@
     ) -}}
 {% endmacro %}
 
+{# What follows the CTE `members`, a row for each member of either side, where texts tell whether two are equal. #}
+{% macro differing_json_members(key) -%}
+fields as (
+
+        select
+            {{ key }},
+            field_name,
+            max(case when side = 'left' then field_json end) as left_json,
+            max(case when side = 'right' then field_json end) as right_json
+        from members
+        group by {{ key }}, field_name
+
+    )
+
+    select
+        {{ key }},
+        field_name,
+        left_json,
+        right_json
+    from fields
+    where {{ synctrail.is_distinct('left_json', 'right_json') }}
+{%- endmacro %}
+
 {#
     Neither the order of an object's keys nor the zeros at a number's end are documented of json_serialize: of a number
     that is a field's value, they are taken off.
@@ -283,25 +306,7 @@
 
     ),
 
-    fields as (
-
-        select
-            {{ key }},
-            field_name,
-            max(case when side = 'left' then field_json end) as left_json,
-            max(case when side = 'right' then field_json end) as right_json
-        from members
-        group by {{ key }}, field_name
-
-    )
-
-    select
-        {{ key }},
-        field_name,
-        left_json,
-        right_json
-    from fields
-    where {{ synctrail.is_distinct('left_json', 'right_json') }}
+    {{ synctrail.differing_json_members(key) }}
 {% endmacro %}
 
 {#
@@ -327,25 +332,7 @@
 
     ),
 
-    fields as (
-
-        select
-            {{ key }},
-            field_name,
-            max(case when side = 'left' then field_json end) as left_json,
-            max(case when side = 'right' then field_json end) as right_json
-        from members
-        group by {{ key }}, field_name
-
-    )
-
-    select
-        {{ key }},
-        field_name,
-        left_json,
-        right_json
-    from fields
-    where left_json is distinct from right_json
+    {{ synctrail.differing_json_members(key) }}
 {% endmacro %}
 
 {#
