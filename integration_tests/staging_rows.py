@@ -62,6 +62,13 @@ TABLES = {
     },
     "destinations": {**_NAMED, **_FACT_TAIL},
     "destination_objects": {**_NAMED, **_FACT_TAIL},
+    "forgotten_records": {
+        "sync_id": "string",
+        "identifier_hash": "string",
+        "salt": "string",
+        "forgotten_at": "timestamp",
+        "load_id": "string",
+    },
 }
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import random
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,7 @@ from reference_records import record_marts
 from reference_syncs import Thresholds, sync_marts
 from staging_rows import Lake, at
 from warehouses import SLOW_WAREHOUSES, Warehouse
+from warehouses.warehouse import MODEL_SCHEMA
 
 Row = dict[str, Any]
 
@@ -44,6 +47,8 @@ TEMPLATES = {
     "Too many requests": "Too many requests",
     "~": "No message",
 }
+# Of records that can be looked for.
+NAMES = {"a": "ana@forgotten.example", "b": "bob@stays.example", "c": "eve@partly.example"}
 
 
 @pytest.mark.every_warehouse
@@ -69,6 +74,72 @@ def test_every_load_leaves_every_model_as_the_rules_say(
         assert_models_hold(warehouse, expected)
         assert_a_fingerprint_is_a_template(warehouse.query("select * from record_errors"))
     assert_the_history_is_hard(expected)
+
+
+def test_the_forgotten_are_erased_and_all_else_is_as_if_they_had_never_been(
+    project: Project, warehouse: Warehouse
+) -> None:
+    """Ana is forgotten in every sync, Eve in one; the build after that has new rows, too."""
+    rng = random.Random(0)
+    variables = {**THRESHOLDS.variables(), "synctrail_flapping_entries": FLAPPING_ENTRIES}
+    lake = Lake(facts={"source_objects": [SOURCE_OBJECT]})
+    project.run("seed")
+    for number, delivery in enumerate(random_deliveries(5, syncs=80, loads=2)):
+        attempts, runs = with_messages(spread_over_days(delivery), rng)
+        named = [
+            replace(attempt, record_identifier=NAMES.get(name, name))
+            for attempt in attempts
+            for name in [attempt.record_identifier or ""]
+        ]
+        lake.load(f"load-{number}", named, runs)
+        if number == 0:
+            warehouse.write_staging(lake.tables())
+            project.run("run", variables=variables)
+    assert tables_with(warehouse, NAMES["a"]) > {"int_sync_log", "int_record_errors", "int_field_changes"}
+
+    rows = lake.tables()["sync_tracking_records"]
+    one_sync = next(row["sync_id"] for row in rows if row["record_identifier"] == NAMES["c"])
+    forgotten = {(NAMES["a"], None), (NAMES["c"], one_sync)}
+    kept = [
+        row
+        for row in rows
+        if not {(row["record_identifier"], None), (row["record_identifier"], row["sync_id"])} & forgotten
+    ]
+    tables = lake.tables() | {"sync_tracking_records": kept}
+    tombstones = [tombstone(str(name), sync_id) for name, sync_id in forgotten]
+    warehouse.write_staging(tables | {"forgotten_records": tombstones})
+    project.run("run", variables=variables)
+    assert tables_with(warehouse, NAMES["a"]) == set()
+    assert tables_with(warehouse, NAMES["b"])
+    assert_models_hold(warehouse, expected_models(tables, read_rules(SEED)))
+    unused = warehouse.query(
+        "select message_key from int_error_messages"
+        " where message_key not in (select message_key from int_record_errors where not _is_deleted)"
+    )
+    assert unused == []
+
+
+def tombstone(identifier: str, sync_id: object) -> Row:
+    """Return what the loader keeps of who was forgotten, now."""
+    return {
+        "sync_id": sync_id,
+        "identifier_hash": hashlib.sha256(f"ab12{identifier}".encode()).hexdigest(),
+        "salt": "ab12",
+        "forgotten_at": datetime.now(UTC),
+        "load_id": "forgetting",
+    }
+
+
+def tables_with(warehouse: Warehouse, text: str) -> set[str]:
+    """Return the models' tables and views in which some row has a text."""
+    models = warehouse.query(
+        f"select table_name from information_schema.tables where table_schema = '{MODEL_SCHEMA}'"
+    )
+    return {
+        row["table_name"]
+        for row in models
+        if any(text in str(found) for found in warehouse.query(f"select * from {row['table_name']}"))
+    }
 
 
 def with_messages(delivery: Delivery, rng: random.Random) -> Delivery:

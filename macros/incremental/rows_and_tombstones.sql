@@ -35,7 +35,7 @@ from (
         union all
 
         select
-            {{ synctrail.stored_columns(columns) }},
+            {{ synctrail.stored_columns(columns, is_tombstone=true) }},
             true as _is_deleted
         from {{ this }} as stored
         {{ of_touched }}

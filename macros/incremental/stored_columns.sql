@@ -1,8 +1,8 @@
 {#
     A select list of columns of the model's own table, `stored`. A column that a newer version of the package has
-    added, and the table not yet, is null.
+    added, and the table not yet, is null; so is in a tombstone what is personal.
 #}
-{% macro stored_columns(columns) %}
+{% macro stored_columns(columns, is_tombstone=false) %}
     {%- set known = [] -%}
     {#- A unit test gives rows in place of the table, each with all columns. -#}
     {%- if execute and flags.INTROSPECT and this is not string -%}
@@ -12,9 +12,9 @@
     {%- endif -%}
     {%- set selected = [] -%}
     {%- for column in columns -%}
-        {%- do selected.append(
-            'null as ' ~ column if known and column not in known else 'stored.' ~ column
-        ) -%}
+        {%- set is_null = (known and column not in known)
+            or (is_tombstone and column in synctrail.personal_columns()) -%}
+        {%- do selected.append('null as ' ~ column if is_null else 'stored.' ~ column) -%}
     {%- endfor -%}
     {{- return(selected | join(', ')) -}}
 {% endmacro %}

@@ -312,7 +312,7 @@ where changes.is_touched
 union all
 
 select
-    {{ synctrail.stored_columns(columns) }},
+    {{ synctrail.stored_columns(columns, is_tombstone=true) }},
     true as _is_deleted,
     {{ synctrail.build_id() }} as _build_id
 from {{ this }} as stored

@@ -42,7 +42,11 @@
     ~ synctrail.union_sources('attempts', ['_source_file', '_load_id'], loaded_sources)
     ~ ') as attempts where ' ~ synctrail.among('_load_id', new_loads)
     ~ ') as new_files on stored._source_file = new_files._source_file'
-) %}
+) -%}
+{# Hashing every identifier costs: it is done where somebody was forgotten since the last build. -#}
+{%- set forgotten_records = ref('stg_census_lake__forgotten_records') if 'census_lake' in loaded_sources -%}
+{%- set forgotten_salts = synctrail.new_forgotten_salts(forgotten_records)
+    if forgotten_records and is_incremental_build else [] %}
 
 with {% if loaded_sources and is_incremental_build -%}
 new_attempts as (
@@ -52,15 +56,15 @@ new_attempts as (
 
 ),
 
-{# Stored rows that may have to give way: those of files that were loaded again, and those of other files that have the
-   log_id of a new row. Almost none, so that they are looked for by keys alone. -#}
+{# Stored rows that give way, as their files were loaded again, and rows of other files that may have to, as a new row has
+   their log_id. Almost none, so that they are looked for by keys alone. -#}
 rival_keys as (
 
     select
         stored.source_system,
         stored.log_id,
         stored.log_key,
-        {{ 'new_files._source_file is not null' if has_reloaded_files else 'false' }} as is_of_new_file
+        {{ 'new_files._source_file is not null' if has_reloaded_files else 'false' }} as gives_way
     from {{ this }} as stored
     {{ 'left' if has_reloaded_files else 'inner' }} join (
         select distinct source_system, log_id from new_attempts
@@ -74,6 +78,28 @@ rival_keys as (
         {%- if has_reloaded_files %}
         and (arrived.log_id is not null or new_files._source_file is not null)
         {%- endif %}
+    {%- for salt in forgotten_salts %}
+
+    union all
+
+    {# Staging has lost them on purpose, and they go where other lost rows stay. -#}
+    select
+        stored.source_system,
+        stored.log_id,
+        stored.log_key,
+        true as gives_way
+    from {{ this }} as stored
+    inner join {{ forgotten_records }} as forgotten
+        on {{ synctrail.sha256(dbt.concat([salt, 'stored.record_identifier'])) }} = forgotten.identifier_hash
+        and stored.source_system = forgotten.source_system
+    where not stored._is_deleted
+        and forgotten.salt = {{ salt }}
+        and (forgotten.sync_id is null or stored.sync_id = forgotten.sync_id)
+        and (
+            forgotten.schema_label is null
+            or stored.org_id like {{ dbt.concat(['forgotten.schema_label', "':%'"]) }}
+        )
+    {%- endfor %}
 
 ),
 
@@ -86,7 +112,7 @@ candidates as (
     select {{ synctrail.stored_columns(columns) }}
     from {{ this }} as stored
     inner join rival_keys on stored.log_key = rival_keys.log_key
-    where not rival_keys.is_of_new_file
+    where not rival_keys.gives_way
     {%- if has_reloaded_files %}
 
     union all
@@ -100,7 +126,7 @@ candidates as (
         on keyed_attempts.source_system = rival_keys.source_system
         and keyed_attempts.log_id = rival_keys.log_id
         and keyed_attempts.log_key = rival_keys.log_key
-    where rival_keys.is_of_new_file
+    where rival_keys.gives_way
     {%- endif %}
 
 ),

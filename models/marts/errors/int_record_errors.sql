@@ -1,4 +1,7 @@
-{{ config(**synctrail.incremental_config('log_key')) }}
+{{ config(
+    post_hook="{{ synctrail.erase_unused_messages(ref('int_sync_log'), ref('int_error_messages')) }}",
+    **synctrail.incremental_config('log_key')
+) }}
 
 {%- set is_incremental_build = synctrail.is_incremental_build() -%}
 {%- set last_build_id = synctrail.last_build_id() if is_incremental_build -%}
