@@ -47,7 +47,6 @@ def destinations(loader: Loader) -> set[str]:
         (Selection(orgs=frozenset("1"), syncs=frozenset({"s [x]*%20"})), {"s [x]*%20-3"}, 2),
         (Selection(syncs=frozenset({"44", "22", "none"})), {"22-1", "22-2", "44-4"}, 6),
     ],
-    ids=str,
 )
 def test_organizations_and_syncs(duckdb_loader, world, selection, found, files):
     """Run a load with a selection and one without; the second has the rest, and all is as of one load."""
