@@ -32,10 +32,8 @@
 {% macro erase_unused_messages(sync_log, messages) %}
     {%- if synctrail.is_incremental_build()
         and synctrail.has_rows('select 1 as one from ' ~ sync_log ~ ' as sync_log where _is_deleted') %}
-        delete from {{ messages }}
-        where message_key not in (
-            select message_key from {{ this }}
-            where not _is_deleted
-        )
+        {{- synctrail.delete_all_but(
+            messages, 'message_key', 'select distinct message_key from ' ~ this ~ ' where not _is_deleted'
+        ) -}}
     {%- endif -%}
 {% endmacro %}
