@@ -150,6 +150,8 @@ select
 from current_runs
 {%- if is_incremental_build %}
 left join {{ this }} as stored on current_runs.run_key = stored.run_key
+{%- if not synctrail.absent_columns(compared) %}
 where stored.run_key is null
     or {{ synctrail.rows_differ('current_runs', 'stored', compared) }}
+{%- endif %}
 {%- endif %}
