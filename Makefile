@@ -47,7 +47,7 @@ lint: .cache/dev.ready .cache/bouncer.ready  ## ruff, mypy, sqlfluff, dbt's depr
 
 .PHONY: test-ingest
 test-ingest: .cache/dev.ready  ## The loader's tests
-	$(PYTHON) -m pytest -n 2 ingest/tests
+	$(PYTHON) -m pytest ingest/tests
 
 .PHONY: test-slow
 test-slow: .cache/dev.ready  ## The loader's long tests: thousands of damaged files, loads killed at random
