@@ -23,6 +23,14 @@
     ~ ' where runs.has_mirror_operations and run_order._order_build_id > ' ~ last_build_id,
     at_most=200
 ) if is_incremental_build -%}
+{# Else nothing is inferred: what was, of runs that are no longer a mirror's, turns into tombstones. -#}
+{%- set has_mirror_runs = not is_incremental_build or synctrail.has_rows(
+    'select 1 as one from ' ~ run_order ~ ' as run_order where next_mirror_run_number is not null and '
+    ~ synctrail.of_touched_syncs('run_order', touched_syncs)
+) -%}
+{%- set is_touched -%}
+    sync_log._build_id > {{ last_build_id }} or {{ synctrail.among('sync_log.run_key', reordered_runs) }}
+{%- endset -%}
 {%- set columns = [
     'log_key', 'record_key', 'run_key', 'sync_key', 'source_system', 'log_id', 'sync_id', 'sync_run_id', 'row_id',
     'op_type', 'status', 'failure_reason', 'fields', 'is_object_payload', 'payload_kind', 'split_group', 'operation', 'operation_kind',
@@ -37,9 +45,8 @@ touched_records as (
     where record_key is not null
         and {{ synctrail.of_touched_syncs('sync_log', touched_syncs) }}
         and (
-            _build_id > {{ last_build_id }}
-            or {{ synctrail.among('run_key', reordered_runs) }}
-            or {{ synctrail.among('sync_key', reordered_mirror_syncs) }}
+            {{ is_touched }}
+            or {{ synctrail.among('sync_log.sync_key', reordered_mirror_syncs) }}
         )
 
 ),
@@ -52,7 +59,11 @@ ordered_attempts as (
         sync_log.record_key,
         sync_log.run_key,
         sync_log.operation_kind,
+        sync_log.given_op_type,
         sync_log.status,
+        {%- if is_incremental_build %}
+        {{ is_touched }} as is_touched,
+        {%- endif %}
         run_order.run_number,
         run_order.next_mirror_run_number,
         row_number() over (
@@ -66,7 +77,7 @@ ordered_attempts as (
                 sync_log.log_id desc
         ) as place_from_last
     from {{ ref('int_sync_log') }} as sync_log
-    inner join {{ run_order }} as run_order on sync_log.run_key = run_order.run_key
+    left join {{ run_order }} as run_order on sync_log.run_key = run_order.run_key
     {%- if is_incremental_build %}
     inner join touched_records on sync_log.record_key = touched_records.record_key
     {%- endif %}
@@ -133,68 +144,47 @@ memberships as (
 
 ),
 
-logged_changes as (
+{# What is worked out of a logged attempt, by keys alone: payloads are read for what changes. -#}
+logged_effects as (
 
     select
-        sync_log.log_key,
-        sync_log.record_key,
-        sync_log.run_key,
-        sync_log.sync_key,
-        sync_log.source_system,
-        sync_log.log_id,
-        sync_log.sync_id,
-        sync_log.sync_run_id,
-        sync_log.record_identifier as row_id,
+        ordered_attempts.log_key,
         case
-            when sync_log.given_op_type is not null then sync_log.given_op_type
-            when sync_log.operation_kind = 'removal' then 'removed'
-            when sync_log.operation_kind = 'append' or not coalesce(memberships.was_member, false) then 'added'
+            when ordered_attempts.given_op_type is not null then ordered_attempts.given_op_type
+            when ordered_attempts.operation_kind = 'removal' then 'removed'
+            when ordered_attempts.operation_kind = 'append' or not memberships.was_member then 'added'
             else 'changed'
         end as op_type,
-        sync_log.status,
-        coalesce(
-            nullif(sync_log.status_message, ''),
-            case sync_log.invalid_reason
-                when 'null_identifier' then 'Null identifier'
-                when 'duplicate_identifier' then 'Duplicate identifier'
-            end
-        ) as failure_reason,
-        sync_log.record_payload as fields,
-        sync_log.is_object_payload,
-        sync_log.payload_kind,
-        sync_log.split_group,
-        sync_log.operation,
-        sync_log.operation_kind,
-        sync_log.invalid_reason,
-        sync_log.batch_started_at,
-        sync_log._census_logged_at,
-        coalesce(sync_log.log_key = memberships.log_key, false) as is_final_attempt,
-        false as is_inferred,
-        case
-            when sync_log.operation_kind = 'append' then false
-            when sync_log.record_key is not null then memberships.was_member
-        end as was_member
+        ordered_attempts.place_from_last = 1 as is_final_attempt,
+        ordered_attempts.operation_kind <> 'append' and memberships.was_member as was_member
         {%- if is_incremental_build %},
-        sync_log._build_id > {{ last_build_id }} or {{ synctrail.among('sync_log.run_key', reordered_runs) }} as is_touched
+        ordered_attempts.is_touched
         {%- endif %}
-    from {{ ref('int_sync_log') }} as sync_log
-    left join memberships
-        on sync_log.record_key = memberships.record_key and sync_log.run_key = memberships.run_key
-    {%- if is_incremental_build %}
-    left join touched_records on sync_log.record_key = touched_records.record_key
-    {%- endif %}
-    where
-        not sync_log._is_deleted
+    from ordered_attempts
+    inner join memberships
+        on ordered_attempts.record_key = memberships.record_key and ordered_attempts.run_key = memberships.run_key
+
+    union all
+
+    {# A row without identifier is of no record. -#}
+    select
+        log_key,
+        coalesce(given_op_type, case when operation_kind = 'removal' then 'removed' else 'added' end) as op_type,
+        false as is_final_attempt,
+        case when operation_kind = 'append' then false end as was_member
+        {%- if is_incremental_build %},
+        true as is_touched
+        {%- endif %}
+    from {{ ref('int_sync_log') }}
+    where not _is_deleted
+        and record_key is null
         {%- if is_incremental_build %}
-        and {{ synctrail.of_touched_syncs('sync_log', touched_syncs) }}
-        and (
-            touched_records.record_key is not null
-            or (sync_log.record_key is null and sync_log._build_id > {{ last_build_id }})
-        )
+        and _build_id > {{ last_build_id }}
         {%- endif %}
 
 ),
 
+{% if has_mirror_runs -%}
 inferred_removals as (
 
     select
@@ -254,15 +244,8 @@ inferred_changes as (
 
 ),
 
-changes as (
-
-    select * from logged_changes
-    union all
-    select * from inferred_changes
-
-)
-{%- if is_incremental_build %},
-
+{% endif -%}
+{% if is_incremental_build -%}
 stored_changes as (
 
     select
@@ -276,38 +259,95 @@ stored_changes as (
 
 ),
 
-{# By keys alone: the payloads of the rows that stay are not read. -#}
-vanished as (
+compared_changes as (
 
-    select stored_changes.log_key
-    from stored_changes
-    left join changes on stored_changes.log_key = changes.log_key
-    where changes.log_key is null
+    select
+        told.log_key,
+        told.op_type,
+        told.is_final_attempt,
+        told.was_member,
+        stored_changes.log_key as stored_log_key,
+        told.is_touched
+            or stored_changes.log_key is null
+            or stored_changes.op_type <> told.op_type
+            or stored_changes.is_final_attempt <> told.is_final_attempt
+            or {{ synctrail.is_distinct('stored_changes.was_member', 'told.was_member') }} as is_news
+    from (
+        select * from logged_effects
+        {%- if has_mirror_runs %}
+        union all
+        select log_key, op_type, is_final_attempt, was_member, is_touched from inferred_changes
+        {%- endif %}
+    ) as told
+    full outer join stored_changes on told.log_key = stored_changes.log_key
 
-    union all
+),
 
-    {# A row without identifier is of no record. -#}
-    select sync_log.log_key
+{% endif -%}
+{%- set effects_of_rows = 'compared_changes' if is_incremental_build else 'logged_effects' -%}
+logged_changes as (
+
+    select
+        sync_log.log_key,
+        sync_log.record_key,
+        sync_log.run_key,
+        sync_log.sync_key,
+        sync_log.source_system,
+        sync_log.log_id,
+        sync_log.sync_id,
+        sync_log.sync_run_id,
+        sync_log.record_identifier as row_id,
+        told.op_type,
+        sync_log.status,
+        coalesce(
+            nullif(sync_log.status_message, ''),
+            case sync_log.invalid_reason
+                when 'null_identifier' then 'Null identifier'
+                when 'duplicate_identifier' then 'Duplicate identifier'
+            end
+        ) as failure_reason,
+        sync_log.record_payload as fields,
+        sync_log.is_object_payload,
+        sync_log.payload_kind,
+        sync_log.split_group,
+        sync_log.operation,
+        sync_log.operation_kind,
+        sync_log.invalid_reason,
+        sync_log.batch_started_at,
+        sync_log._census_logged_at,
+        told.is_final_attempt,
+        false as is_inferred,
+        told.was_member
     from {{ ref('int_sync_log') }} as sync_log
-    where sync_log._is_deleted
-        and sync_log.record_key is null
-        and sync_log._build_id > {{ last_build_id }}
+    inner join {{ effects_of_rows }} as told on sync_log.log_key = told.log_key
+    where not sync_log._is_deleted
+        {%- if is_incremental_build %}
+        and told.is_news
+        and {{ synctrail.of_touched_syncs('sync_log', touched_syncs) }}
+        {%- endif %}
 
 )
-{%- endif %}
 
 select
-    {{ synctrail.prefixed('changes', columns) }},
+    {{ columns | join(',\n    ') }},
     false as _is_deleted,
     {{ synctrail.build_id() }} as _build_id
-from changes
+from logged_changes
+{%- if has_mirror_runs %}
+
+union all
+
+select
+    {{ synctrail.prefixed('inferred_changes', columns) }},
+    false as _is_deleted,
+    {{ synctrail.build_id() }} as _build_id
+from inferred_changes
 {%- if is_incremental_build %}
-left join stored_changes on changes.log_key = stored_changes.log_key
-where changes.is_touched
-    or stored_changes.log_key is null
-    or stored_changes.op_type <> changes.op_type
-    or stored_changes.is_final_attempt <> changes.is_final_attempt
-    or {{ synctrail.is_distinct('stored_changes.was_member', 'changes.was_member') }}
+inner join compared_changes on inferred_changes.log_key = compared_changes.log_key
+where compared_changes.is_news
+{%- endif %}
+{%- endif %}
+{%- if is_incremental_build %}
 
 union all
 
@@ -316,6 +356,20 @@ select
     true as _is_deleted,
     {{ synctrail.build_id() }} as _build_id
 from {{ this }} as stored
-inner join vanished on stored.log_key = vanished.log_key
+inner join (
+    select stored_log_key as log_key
+    from compared_changes
+    where log_key is null
+
+    union all
+
+    {# A row without identifier is of no record. -#}
+    select log_key
+    from {{ ref('int_sync_log') }}
+    where _is_deleted
+        and record_key is null
+        and _build_id > {{ last_build_id }}
+) as vanished
+    on stored.log_key = vanished.log_key
 where not stored._is_deleted
 {%- endif %}

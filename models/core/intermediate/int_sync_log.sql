@@ -43,10 +43,17 @@
     ~ ') as attempts where ' ~ synctrail.among('_load_id', new_loads)
     ~ ') as new_files on stored._source_file = new_files._source_file'
 ) -%}
+{# Rarely does a new row have a known log_id otherwise. -#}
+{%- set has_known_ids = new_loads and (has_reloaded_files or synctrail.has_rows(
+    'select stored.log_id from ' ~ this ~ ' as stored inner join ('
+    ~ synctrail.union_sources('attempts', ['log_id', '_load_id'], loaded_sources)
+    ~ ') as attempts on stored.log_id = attempts.log_id where ' ~ synctrail.among('attempts._load_id', new_loads)
+)) -%}
 {# Hashing every identifier costs: it is done where somebody was forgotten since the last build. -#}
 {%- set forgotten_records = ref('stg_census_lake__forgotten_records') if 'census_lake' in loaded_sources -%}
 {%- set forgotten_salts = synctrail.new_forgotten_salts(forgotten_records)
-    if forgotten_records and is_incremental_build else [] %}
+    if forgotten_records and is_incremental_build else [] -%}
+{%- set has_rivals = has_known_ids or forgotten_salts %}
 
 with {% if loaded_sources and is_incremental_build -%}
 new_attempts as (
@@ -56,6 +63,7 @@ new_attempts as (
 
 ),
 
+{% if has_rivals -%}
 {# Stored rows that give way, as their files were loaded again, and rows of other files that may have to, as a new row has
    their log_id. Almost none, so that they are looked for by keys alone. -#}
 rival_keys as (
@@ -103,9 +111,11 @@ rival_keys as (
 
 ),
 
+{% endif -%}
 candidates as (
 
     select {{ columns | join(', ') }} from new_attempts
+    {%- if has_rivals %}
 
     union all
 
@@ -127,6 +137,7 @@ candidates as (
         and keyed_attempts.log_id = rival_keys.log_id
         and keyed_attempts.log_key = rival_keys.log_key
     where rival_keys.gives_way
+    {%- endif %}
     {%- endif %}
 
 ),
@@ -273,5 +284,5 @@ attempts as (
 )
 
 {{ synctrail.rows_and_tombstones('attempts', 'log_key', columns + ['is_object_payload'],
-    'inner join rival_keys on stored.log_key = rival_keys.log_key where 1 = 1' if loaded_sources else 'where 1 = 0'
+    'where stored.log_key in (select rival_keys.log_key from rival_keys)' if has_rivals else none
 ) }}
