@@ -64,8 +64,13 @@ test-spark: .cache/dev.ready .cache/deps.ready  ## The same on Spark with Delta
 	rm -f $(TALLY)/spark-*
 	$(PYTHON) -m pytest -n 2 --dist worksteal integration_tests/tests --warehouse spark -m every_warehouse
 
+.PHONY: test-parquet
+test-parquet: .cache/dev.ready .cache/deps.ready  ## The same on Spark with plain Parquet
+	rm -f $(TALLY)/spark_parquet-*
+	$(PYTHON) -m pytest -n 2 --dist worksteal integration_tests/tests --warehouse spark_parquet -m every_warehouse
+
 .PHONY: test-warehouses
-test-warehouses: test-package test-spark test-stand-ins test-bigquery check-compiled  ## All of that on every warehouse, with a table of what was run
+test-warehouses: test-package test-spark test-parquet test-stand-ins test-bigquery check-compiled  ## All of that on every warehouse, with a table of what was run
 	$(PYTHON) integration_tests/show_tally.py $(TALLY)
 
 .PHONY: test-stand-ins
@@ -80,14 +85,22 @@ test-bigquery: .cache/bigquery.ready .cache/deps.ready  ## The same on an emulat
 	PYTHONPATH=ingest/src .cache/bigquery/bin/python -m pytest -n 2 -p no:bqemulator integration_tests/tests --warehouse bigquery -m every_warehouse
 
 .PHONY: check-compiled
-check-compiled: .cache/bigquery.ready .cache/databricks.ready  ## What the package compiles to, against what the warehouses document
+check-compiled: .cache/bigquery.ready .cache/databricks.ready .cache/warehouses.ready  ## What the package compiles to, against what the warehouses document
 	.cache/bigquery/bin/python integration_tests/check_compiled_sql.py bigquery
 	.cache/databricks/bin/python integration_tests/check_compiled_sql.py databricks
+	.cache/warehouses/bin/python integration_tests/check_compiled_sql.py redshift
+	.cache/warehouses/bin/python integration_tests/check_compiled_sql.py snowflake
 
 .PHONY: test-demo
 test-demo: .cache/demo.ready  ## The demo on both warehouses
 	$(PYTHON) demo/demo.py --warehouse duckdb
+	$(PYTHON) demo/excerpts.py --check
 	$(PYTHON) demo/demo.py --warehouse spark
+
+.PHONY: excerpts
+excerpts: .cache/demo.ready  ## Bring the README's excerpts of the marts up to date
+	$(PYTHON) demo/demo.py --warehouse duckdb
+	$(PYTHON) demo/excerpts.py
 
 .PHONY: bench
 bench: .cache/dev.ready  ## Print the figures of every benchmark

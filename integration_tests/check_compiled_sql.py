@@ -65,7 +65,10 @@ class Documented:
 
     @classmethod
     def read(cls, warehouse: str) -> Documented:
-        """Read a warehouse's list: a heading in brackets, then names; # begins a comment."""
+        """Read a warehouse's list: a heading in brackets, then names; # begins a comment.
+
+        A name of several words has hyphens between them.
+        """
         names: dict[str, set[str]] = {"[functions]": set(), "[types]": set()}
         heading = ""
         for line in (DOCUMENTED / f"{warehouse}.txt").read_text().splitlines():
@@ -73,7 +76,7 @@ class Documented:
             if text in names:
                 heading = text
             elif text:
-                names[heading].update(text.split())
+                names[heading].update(name.replace("-", " ") for name in text.split())
         return cls(frozenset(names["[functions]"]), frozenset(names["[types]"]))
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import tally
 from dbt_project_runner import Project
-from warehouses import SLOW_WAREHOUSES, WAREHOUSES, Warehouse, open_warehouse
+from warehouses import SLOW_WAREHOUSES, VARIABLES, WAREHOUSES, Warehouse, open_warehouse
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -70,4 +70,4 @@ def dbt_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def project(warehouse: Warehouse, dbt_folder: Path) -> Project:
     """Give the integration project on an empty warehouse."""
     warehouse.reset()
-    return Project(warehouse.target, dbt_folder)
+    return Project(warehouse.target, dbt_folder, VARIABLES.get(warehouse.target, {}))

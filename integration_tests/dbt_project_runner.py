@@ -15,15 +15,16 @@ PROJECT = Path(__file__).parent
 
 
 class Project:
-    """The integration project on one target; what dbt writes goes to a folder."""
+    """The integration project on one target, with variables of it; what dbt writes goes to a folder."""
 
-    def __init__(self, target: str, folder: Path) -> None:
+    def __init__(self, target: str, folder: Path, variables: Mapping[str, object]) -> None:
         self.target = target
         self.folder = folder
+        self.variables = variables
 
     def target_path(self, variables: Mapping[str, object] | None = None) -> Path:
         """Return where dbt compiles to: a place for each set of variables, which dbt parses once."""
-        return self.folder / sha256(_as_json(variables).encode()).hexdigest()[:16]
+        return self.folder / sha256(self._as_json(variables).encode()).hexdigest()[:16]
 
     def run(self, command: str, *arguments: str, variables: Mapping[str, object] | None = None) -> None:
         """Run a dbt command; a failure is an AssertionError that names each node that failed and why."""
@@ -37,7 +38,7 @@ class Project:
                 "--profiles-dir", str(PROJECT),
                 "--target", self.target,
                 "--target-path", str(self.target_path(variables)),
-                "--vars", _as_json(variables),
+                "--vars", self._as_json(variables),
             ]
         )  # fmt: skip
         results = getattr(outcome.result, "results", None) or []
@@ -61,6 +62,5 @@ class Project:
             if names is not None:
                 names.add(result.node.unique_id)
 
-
-def _as_json(variables: Mapping[str, object] | None) -> str:
-    return json.dumps(dict(variables or {}))
+    def _as_json(self, variables: Mapping[str, object] | None) -> str:
+        return json.dumps({**self.variables, **(variables or {})})

@@ -8,7 +8,7 @@ from typing import cast
 
 from warehouses.warehouse import Warehouse
 
-__all__ = ["SLOW_WAREHOUSES", "WAREHOUSES", "Warehouse", "open_warehouse"]
+__all__ = ["SLOW_WAREHOUSES", "VARIABLES", "WAREHOUSES", "Warehouse", "open_warehouse"]
 
 # Where the class of each is. A module is imported when its warehouse is asked for: not every environment has
 # the packages of all.
@@ -19,10 +19,14 @@ WAREHOUSES = {
     "redshift": "warehouses.redshift.Redshift",
     "snowflake": "warehouses.snowflake.Snowflake",
     "spark": "warehouses.spark_catalog.Spark",
+    "spark_parquet": "warehouses.spark_catalog.SparkParquet",
 }
 
 # Where a build takes ten times as long as on DuckDB.
-SLOW_WAREHOUSES = ("bigquery", "redshift", "snowflake", "spark")
+SLOW_WAREHOUSES = ("bigquery", "redshift", "snowflake", "spark", "spark_parquet")
+
+# What a user has to tell the package there.
+VARIABLES: dict[str, dict[str, object]] = {"spark_parquet": {"synctrail_spark_file_format": "parquet"}}
 
 
 def open_warehouse(name: str, folder: Path) -> Warehouse:

@@ -1,4 +1,4 @@
-"""Spark: a local session with Delta tables."""
+"""Spark: a local session, with Delta tables or with plain Parquet."""
 
 from __future__ import annotations
 
@@ -24,15 +24,13 @@ class Spark:
     """A local Spark with Delta tables and a metastore of its own."""
 
     target = "spark"
+    file_format = "delta"
 
     def __init__(self, folder: Path) -> None:
         metastore = f"jdbc:derby:;databaseName={folder}/metastore"
         settings = {
             "spark.master": "local[2]",
-            "spark.jars": ",".join(map(str, delta_jars(JARS))),
-            "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
-            "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-            "spark.databricks.delta.snapshotPartitions": "1",
+            **self._format_settings(),
             "spark.sql.shuffle.partitions": "2",
             "spark.sql.session.timeZone": "UTC",
             "spark.sql.warehouse.dir": str(folder / "spark-warehouse"),
@@ -47,12 +45,21 @@ class Spark:
         self.session.sparkContext.setLogLevel("OFF")
         self.schemas = {STAGING_SCHEMA, MODEL_SCHEMA}
 
+    def _format_settings(self) -> dict[str, str]:
+        return {
+            "spark.jars": ",".join(map(str, delta_jars(JARS))),
+            "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+            "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+            "spark.databricks.delta.snapshotPartitions": "1",
+        }
+
     def write_staging(self, tables: dict[str, list[dict[str, object]]]) -> None:
         """Make the staging tables hold exactly these rows."""
         self.session.sql(f"create schema if not exists {STAGING_SCHEMA}")
         for name, rows in tables.items():
             frame = self.session.createDataFrame(staging_table(name, rows))
-            frame.coalesce(1).write.format("delta").mode("overwrite").saveAsTable(f"{STAGING_SCHEMA}.{name}")
+            writer = frame.coalesce(1).write.format(self.file_format).mode("overwrite")
+            writer.saveAsTable(f"{STAGING_SCHEMA}.{name}")
 
     def load(self, lake: Path) -> None:
         """Load what is new in a lake, in the session that dbt uses too."""
@@ -66,7 +73,7 @@ class Spark:
         self.session.sql(f"create schema {schema}")
         for name, rows in tables.items():
             frame = self.session.createDataFrame(rows)
-            frame.coalesce(1).write.format("delta").saveAsTable(f"{schema}.{name}")
+            frame.coalesce(1).write.format(self.file_format).saveAsTable(f"{schema}.{name}")
 
     def query(self, sql: str) -> list[dict[str, Any]]:
         """Return the rows of a query; timestamps are aware, in UTC."""
@@ -82,3 +89,13 @@ class Spark:
     def close(self) -> None:
         """Stop the session."""
         self.session.stop()
+
+
+class SparkParquet(Spark):
+    """The same without Delta's jars: each build writes whole tables."""
+
+    target = "spark_parquet"
+    file_format = "parquet"
+
+    def _format_settings(self) -> dict[str, str]:
+        return {}

@@ -6,14 +6,15 @@
     {{- return("'" ~ run_started_at.strftime('%Y-%m-%dT%H:%M:%S.%f') ~ "'") -}}
 {% endmacro %}
 
+{# The newest _build_id in the model's own table; none where it holds no row. #}
+{% macro newest_build_id() %}
+    {{- return(run_query('select max(_build_id) as newest from ' ~ this).columns[0].values()[0] if execute) -}}
+{% endmacro %}
+
 {#
-    The newest _build_id in the model's own table, as a literal: what an upstream model wrote since is new to this one.
-    Fetched first and inlined, so that warehouses prune by it.
+    The same as a literal: what an upstream model wrote since is new to this one. Fetched first and inlined, so that
+    warehouses prune by it.
 #}
 {% macro last_build_id() %}
-    {%- set newest = none -%}
-    {%- if execute -%}
-        {%- set newest = run_query('select max(_build_id) as newest from ' ~ this).columns[0].values()[0] -%}
-    {%- endif -%}
-    {{- return("'" ~ (newest or '') ~ "'") -}}
+    {{- return("'" ~ (synctrail.newest_build_id() or '') ~ "'") -}}
 {% endmacro %}

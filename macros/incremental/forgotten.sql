@@ -3,10 +3,10 @@
     empty one where nobody was. A day is added, as the loader's clock may be another.
 #}
 {% macro new_forgotten_salts(forgotten_records) %}
-    {%- set last_build_id = (synctrail.last_build_id())[1:-1] -%}
     {%- set query = 'select salt from ' ~ forgotten_records ~ ' as forgotten' -%}
-    {%- if last_build_id -%}
-        {%- set last_build = modules.datetime.datetime.fromisoformat(last_build_id) -%}
+    {%- set newest_build_id = synctrail.newest_build_id() -%}
+    {%- if newest_build_id -%}
+        {%- set last_build = modules.datetime.datetime.fromisoformat(newest_build_id) -%}
         {%- set since = last_build - modules.datetime.timedelta(days=1) -%}
         {%- set query = query ~ ' where forgotten_at > '
             ~ synctrail.timestamp_literal(since.strftime('%Y-%m-%d %H:%M:%S.%f')) -%}
