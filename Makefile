@@ -69,8 +69,13 @@ test-parquet: .cache/dev.ready .cache/deps.ready  ## The same on Spark with plai
 	rm -f $(TALLY)/spark_parquet-*
 	$(PYTHON) -m pytest -n 2 --dist worksteal integration_tests/tests --warehouse spark_parquet -m every_warehouse
 
+.PHONY: test-oldest-dbt
+test-oldest-dbt: .cache/oldest_dbt.ready .cache/deps.ready  ## The package on DuckDB with the oldest dbt that it supports
+	SYNCTRAIL_TEST_TALLY= PYTHONPATH=ingest/src .cache/oldest_dbt/bin/python -m pytest -n 2 \
+	  integration_tests/tests/test_shipped_tests.py integration_tests/tests/test_history.py --warehouse duckdb
+
 .PHONY: test-warehouses
-test-warehouses: test-package test-spark test-parquet test-stand-ins test-bigquery check-compiled  ## All of that on every warehouse, with a table of what was run
+test-warehouses: test-package test-oldest-dbt test-spark test-parquet test-stand-ins test-bigquery check-compiled  ## All of that on every warehouse, with a table of what was run
 	$(PYTHON) integration_tests/show_tally.py $(TALLY)
 
 .PHONY: test-stand-ins
@@ -111,7 +116,7 @@ bench: .cache/dev.ready  ## Print the figures of every benchmark
 
 .PHONY: lock
 lock: .cache/uv.ready  ## Pin the newest fitting versions of the development dependencies
-	for name in demo dev bouncer java warehouses bigquery databricks; do \
+	for name in demo dev bouncer java warehouses bigquery databricks oldest_dbt; do \
 	  $(BIN)/uv pip compile --quiet --upgrade --python-version 3.11 --generate-hashes --no-emit-index-url \
 	    --no-header --no-annotate requirements/$$name.in --output-file requirements/$$name.txt; \
 	done
@@ -150,7 +155,7 @@ clean:  ## Remove all that set-up, tests and the demo made
 	touch $@
 
 # Environments of their own: what is in them does not go together with the rest.
-.cache/bouncer.ready .cache/warehouses.ready .cache/bigquery.ready .cache/databricks.ready: \
+.cache/bouncer.ready .cache/warehouses.ready .cache/bigquery.ready .cache/databricks.ready .cache/oldest_dbt.ready: \
 .cache/%.ready: .cache/uv.ready requirements/%.txt
 	$(BASE_PYTHON) -m venv .cache/$*
 	$(BIN)/uv pip install --quiet --python .cache/$*/bin/python --require-hashes -r requirements/$*.txt

@@ -9,7 +9,8 @@
 {%- set declared = [
     'workspace_id', 'source_type', 'source_id', 'source_object_id', 'destination_type', 'destination_id',
     'destination_object_id', 'declared_started_at'
-] + synctrail.given_run_columns() -%}
+] -%}
+{%- do declared.extend(synctrail.given_run_columns()) -%}
 {%- set logged = [
     'first_batch_started_at', 'finished_at', 'n_attempts', 'n_unparseable_payloads', 'is_mirror_run', 'has_mirror_operations',
     'has_append_operations'
