@@ -50,7 +50,7 @@ test-ingest: .cache/dev.ready  ## The loader's tests
 	$(PYTHON) -m pytest ingest/tests
 
 .PHONY: test-slow
-test-slow: .cache/dev.ready  ## The loader's long tests: thousands of damaged files, loads killed at random
+test-slow: .cache/dev.ready  ## The loader's long tests: damaged files by the thousand, kills at random, full disks, a cluster
 	$(PYTHON) -m pytest ingest/tests -m slow
 
 .PHONY: test-package

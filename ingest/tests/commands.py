@@ -13,6 +13,7 @@ from typing import Any
 import yaml
 
 SCRIPTS = Path(sys.executable).parent
+JOB = Path(__file__).parents[1] / "synctrail_job.py"
 SMALL_SPARK = {
     "spark.master": "local[2]",
     "spark.driver.memory": "1g",
@@ -20,6 +21,30 @@ SMALL_SPARK = {
     "spark.driver.defaultJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
 }
 SMALL = [part for name, value in SMALL_SPARK.items() for part in ("--conf", f"{name}={value}")]
+
+# One session for all of it: a load after killed or failed ones, its status and its tables.
+RESTARTED = """
+import contextlib, io, json, sys
+from pathlib import Path
+from pyspark.sql import SparkSession
+import synctrail.cli
+from conftest import make_loader
+
+kind, folder, lake, *settings = sys.argv[1:]
+
+def synctrail_says(*arguments):
+    sys.argv = ["synctrail", *arguments]
+    with contextlib.redirect_stdout(io.StringIO()) as told, contextlib.suppress(SystemExit):
+        synctrail.cli.main()
+    return json.loads(told.getvalue().splitlines()[-1])
+
+found = {
+    "load": synctrail_says("load", lake, *settings),
+    "status": synctrail_says("status", "--json"),
+    "tables": make_loader(kind, Path(folder), SparkSession.getActiveSession(), schema="census_lake").tables(),
+}
+print(json.dumps(found, default=str))
+"""
 
 
 def write_profile(folder: Path, outputs: Mapping[str, Any]) -> None:
@@ -52,3 +77,35 @@ def load(project: Path, lake: Path, *options: str, **environment: Any) -> subpro
 def history(result: subprocess.CompletedProcess[str]) -> dict[str, Any]:
     """Return the row of ``load_history`` that a load has told."""
     return dict(json.loads(result.stdout.splitlines()[-1]))
+
+
+def catalog_target(folder: Path, settings: Mapping[str, str]) -> dict[str, Any]:
+    """Return a target in a Spark catalog of its own, with all of it below a folder."""
+    catalog = {
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+        "spark.driver.extraJavaOptions": f"-Dderby.system.home={folder / 'metastore'}",
+        "spark.sql.shuffle.partitions": "1",
+        **settings,
+    }
+    return {"type": "spark", "method": "session", "schema": "x", "server_side_parameters": catalog}
+
+
+def restarted(project: Path, lake: Path, kind: str, folder: Path) -> dict[str, Any]:
+    """Load again; return what load, status and tables say. ``folder`` is that of the DuckDB file."""
+    result = run_script(project, RESTARTED, kind, str(folder), str(lake), *SMALL)
+    assert result.returncode == 0, result.stderr
+    return dict(json.loads(result.stdout))
+
+
+def run_script(project: Path, script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run a program in a project that may import the tests' own modules."""
+    modules = os.pathsep.join(filter(None, (str(Path(__file__).parent), os.environ.get("PYTHONPATH"))))
+    return subprocess.run(
+        [sys.executable, "-c", script, *arguments],
+        cwd=project,
+        env={**os.environ, "DBT_PROFILES_DIR": str(project), "PYTHONPATH": modules},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )

@@ -7,15 +7,13 @@ import os
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import duckdb
 import pytest
-from commands import SCRIPTS, history, load, synctrail, write_profile
+from commands import JOB, SCRIPTS, history, load, synctrail, write_profile
 from lakes import record_columns
 
 RUN = "1/22/333"
-JOB = Path(__file__).parents[1] / "synctrail_job.py"
 
 
 def test_the_main_road(project, lake, tmp_path):
@@ -117,6 +115,25 @@ def test_spark_that_does_not_start(project):
     assert "synctrail: Spark does not start:" in result.stderr
     assert "Master must either be" in result.stderr
     assert len(result.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "environment", "named"),
+    [
+        ((), {"SPARK_REMOTE": "sc://localhost"}, "SPARK_REMOTE"),
+        (("--conf", "spark.remote=local"), {}, "spark.remote"),
+        ((), {"SPARK_API_MODE": "connect"}, "SPARK_API_MODE"),
+    ],
+)
+def test_spark_connect_is_refused(project, lake, options, environment, named):
+    lake.records(RUN, "a.0.parquet", record_columns(["a"]))
+    result = load(project, lake.root, *options, **environment)
+    assert (result.returncode, result.stdout) == (2, "")
+    (line,) = result.stderr.splitlines()
+    assert line.startswith(
+        f"synctrail: {named} asks for Spark Connect, over which Synctrail cannot load; unset it"
+    )
+    assert "spark-submit synctrail_job.py" in line
 
 
 def test_failures_change_nothing(project, lake, tmp_path):

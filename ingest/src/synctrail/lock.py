@@ -8,7 +8,7 @@ import os
 import socket
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -50,16 +50,18 @@ def _try_lock(path: Path) -> IO[str] | None:
         return None
     except OSError as error:
         raise WarehouseError(
-            f"cannot write {error.filename}: {error.strerror}; give the user who runs the load the right to"
-            " write there, or correct the target in profiles.yml"
+            f"cannot write {error.filename}: {error.strerror}; give the user who runs the load the right and"
+            " the room to write there, or correct the target in profiles.yml"
         ) from error
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         # The holder removes the file when it ends: what was locked may be a file without a name by now.
         if os.fstat(file.fileno()).st_ino == path.stat().st_ino:
-            file.truncate(0)
-            file.write(json.dumps({"pid": os.getpid(), "host": socket.gethostname()}))
-            file.flush()
+            holder = json.dumps({"pid": os.getpid(), "host": socket.gethostname()})
+            # A disk without room for the name of the holder has room for the lock.
+            with suppress(OSError):
+                file.truncate(0)
+                os.write(file.fileno(), holder.encode())
             return file
     except (BlockingIOError, FileNotFoundError):
         pass

@@ -11,7 +11,7 @@ from typing import IO
 
 from pyspark.sql import SparkSession
 
-from synctrail.errors import SparkError
+from synctrail.errors import SparkError, UsageError
 from synctrail.java import find_java_home
 from synctrail.spark_errors import SPARK_ERRORS, explain
 
@@ -21,19 +21,26 @@ _LOCAL_DEFAULTS = {
     "spark.ui.enabled": "false",
     "spark.sql.shuffle.partitions": "4",
     "spark.sql.session.timeZone": "UTC",
-    # Hadoop's default checks a local file against the .crc file beside it. In a copy of a bucket such a file
-    # is a stray one that is no data, and the check would refuse a good file.
-    "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
 }
+# Hadoop's default checks a local file against the .crc file beside it. In a copy of a bucket such a file is a
+# stray one that is no data, and the check would refuse a good file.
+_UNCHECKED_FILES = {"spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem"}
+# spark-submit may have opened the default by then, for files of its own, and Hadoop would give it again.
+_SUBMITTED_DEFAULTS = {**_UNCHECKED_FILES, "spark.hadoop.fs.file.impl.disable.cache": "true"}
 # Derby, the metastore of a local catalog, writes a log into the working directory unless told otherwise.
 _DERBY_LOG = f"-Dderby.stream.error.file={os.devnull}"
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+# What makes PySpark give a session of Spark Connect, in the environment or among the settings.
+# Source: Builder.getOrCreate in https://github.com/apache/spark/blob/v4.1.0/python/pyspark/sql/session.py
+_REMOTE = ("SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED", "spark.remote")
+_API_MODE = ("SPARK_API_MODE", "spark.api.mode")
 
 
 def spark_session(settings: Mapping[str, str], *, hive: bool = False, quiet: bool = True) -> SparkSession:
     """Return the running session (of ``spark-submit``, or of this process), else start a local one.
 
-    A running session keeps what it was started with; ``settings`` that can be set later are.
+    A session that runs keeps what it was started with; ``settings`` that can be set later are. Those of
+    ``spark-submit`` give way to ``settings``.
 
     Args:
         settings: what the warehouse and the user ask for; they go before this module's defaults.
@@ -42,17 +49,19 @@ def spark_session(settings: Mapping[str, str], *, hive: bool = False, quiet: boo
 
     Raises:
         SparkError: no fitting Java, or Spark does not start; the message has Spark's own reason.
+        UsageError: the environment or a setting asks for a session of Spark Connect.
 
     """
+    _refuse_remote({**os.environ, **settings})
     builder = SparkSession.builder
     if hive:
         builder = builder.enableHiveSupport()
     if _is_started():
-        return _start(builder, settings)
+        return _start(builder, {**_SUBMITTED_DEFAULTS, **settings})
     os.environ["JAVA_HOME"] = str(find_java_home())
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
-    merged = {**_LOCAL_DEFAULTS, **settings}
+    merged = {**_LOCAL_DEFAULTS, **_UNCHECKED_FILES, **settings}
     if hive and "derby." not in merged.get(_JAVA_OPTIONS, ""):
         merged[_JAVA_OPTIONS] = f"{merged.get(_JAVA_OPTIONS, '')} {_DERBY_LOG}".strip()
     if not quiet:
@@ -65,6 +74,17 @@ def spark_session(settings: Mapping[str, str], *, hive: bool = False, quiet: boo
             raise SparkError(f"{error}{_last_error(messages)}") from error
     session.sparkContext.setLogLevel("OFF")
     return session
+
+
+def _refuse_remote(chosen: Mapping[str, str]) -> None:
+    """Refuse Spark Connect: to list a lake, and to clear away dead loads, takes the driver's own Java."""
+    found = [name for name in _REMOTE if name in chosen]
+    found += [name for name in _API_MODE if chosen.get(name, "").lower() == "connect"]
+    if found:
+        raise UsageError(
+            f"{found[0]} asks for Spark Connect, over which Synctrail cannot load; unset it, and run with"
+            " spark-submit synctrail_job.py, or with spark.master for a classic session"
+        )
 
 
 def _is_started() -> bool:

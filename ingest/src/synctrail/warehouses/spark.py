@@ -41,6 +41,7 @@ _LEDGER_SCHEMA = pa.schema(
     [*FILES_SCHEMA, *(field for field in HISTORY_SCHEMA if field.name not in FILES_SCHEMA.names)]
 )
 _DELETE_AT_ONCE = {"spark.databricks.delta.retentionDurationCheck.enabled": "false"}
+_DELTA_LOG = "_delta_log"
 _DELTA_CATALOG = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
 # A load that no lock proves dead is taken for dead after this time.
 _LONGEST_LOAD = dt.timedelta(days=1)
@@ -270,6 +271,7 @@ class SparkWarehouse:
                     for field in from_arrow_schema(schema)
                     if field.name != _PARTITION
                 )
+                self._remove_half_made(name)
                 spark.sql(
                     f"create table if not exists {self._table(name)} ({columns}, {_PARTITION} string)"
                     f" using {provider} partitioned by ({_PARTITION})"
@@ -278,6 +280,17 @@ class SparkWarehouse:
             if name not in there:
                 spark.sql(f"create view if not exists {self._table(name)} as {query}")
         self._is_created = True
+
+    def _remove_half_made(self, name: str) -> None:
+        """Remove what a killed load has left of a Delta table that it was making: a log, in no catalog.
+
+        Delta refuses to make a table in such a folder. A folder that holds anything else is left alone.
+        """
+        spark = _session()
+        described = spark.sql(f"describe schema {_quoted(self._schema)}").collect()
+        root = next(row.info_value for row in described if row.info_name == "Location")
+        if self._holds_lock and [entry for entry, _ in _entries(spark, f"{root}/{name}")] == [_DELTA_LOG]:
+            _delete_folder(spark, f"{root}/{name}")
 
     def _views(self) -> dict[str, str]:
         files, ledger = f"({self._current_files()})", self._table(_LEDGER)
@@ -341,7 +354,8 @@ class SparkWarehouse:
         return bool(_session().catalog.tableExists(self._table(_LEDGER)))
 
     def _select(self, view: str, schema: pa.Schema) -> pa.Table:
-        if not self._has_ledger():
+        # Views come after the tables: a load that was killed in between has left the tables alone.
+        if not _session().catalog.tableExists(self._table(view)):
             return schema.empty_table()
         return _arrow(_session().table(self._table(view)), schema)
 
@@ -383,11 +397,18 @@ def _delete_folder(spark: SparkSession, folder: str) -> None:
 
 def _load_folders(spark: SparkSession, location: str, kind: str) -> Iterator[tuple[str, str]]:
     """List a table's folders of a kind, one per load: their places, and their load's id."""
-    path: Any = spark._jvm.org.apache.hadoop.fs.Path(location)  # type: ignore[union-attr]
-    for status in path.getFileSystem(_hadoop(spark)).listStatus(path):
-        key, separator, load_id = status.getPath().getName().partition("=")
+    for name, place in _entries(spark, location):
+        key, separator, load_id = name.partition("=")
         if separator and key == kind:
-            yield status.getPath().toString(), load_id
+            yield place, load_id
+
+
+def _entries(spark: SparkSession, folder: str) -> list[tuple[str, str]]:
+    """List the names and the places of what is in a folder; nothing if it is not there."""
+    path: Any = spark._jvm.org.apache.hadoop.fs.Path(folder)  # type: ignore[union-attr]
+    files = path.getFileSystem(_hadoop(spark))
+    paths = [status.getPath() for status in files.listStatus(path)] if files.exists(path) else []
+    return [(path.getName(), path.toString()) for path in paths]
 
 
 def _hadoop(spark: SparkSession) -> Any:
