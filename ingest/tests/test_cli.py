@@ -154,6 +154,8 @@ def test_failures_change_nothing(project, lake, tmp_path):
 def test_spark_submit(project, lake, tmp_path):
     lake.records(RUN, "a.0.parquet", record_columns(["a", "b"]))
     lake.write(f"sync_tracking_datasets/{RUN}/b.0.parquet", b"PAR1")
+    # No data, though Hadoop takes it for the checksum of the good file.
+    lake.write(f"sync_tracking_datasets/{RUN}/.a.0.parquet.crc", b"crc\0\0\0\2\0wrong sums")
     result = subprocess.run(
         [SCRIPTS / "spark-submit", "--master", "local[2]", JOB, "load", str(lake.root)],
         cwd=project,

@@ -284,13 +284,16 @@ class SparkWarehouse:
     def _remove_half_made(self, name: str) -> None:
         """Remove what a killed load has left of a Delta table that it was making: a log, in no catalog.
 
-        Delta refuses to make a table in such a folder. A folder that holds anything else is left alone.
+        Delta refuses to make a table in such a folder. One that holds anything else is left alone, and so is
+        one that a load of another machine may be making.
         """
+        if not self._holds_lock:
+            return
         spark = _session()
         described = spark.sql(f"describe schema {_quoted(self._schema)}").collect()
-        root = next(row.info_value for row in described if row.info_name == "Location")
-        if self._holds_lock and [entry for entry, _ in _entries(spark, f"{root}/{name}")] == [_DELTA_LOG]:
-            _delete_folder(spark, f"{root}/{name}")
+        folder = f"{next(row.info_value for row in described if row.info_name == 'Location')}/{name}"
+        if [entry for entry, _ in _entries(spark, folder)] == [_DELTA_LOG]:
+            _delete_folder(spark, folder)
 
     def _views(self) -> dict[str, str]:
         files, ledger = f"({self._current_files()})", self._table(_LEDGER)
