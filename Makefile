@@ -18,6 +18,8 @@ JAVA = $(shell $(PYTHON) -m synctrail.java 2>/dev/null)
 export JAVA_HOME = $(JAVA)
 export PYSPARK_PYTHON := $(CURDIR)/$(PYTHON)
 export DBT_SEND_ANONYMOUS_USAGE_STATS := false
+# The whole way from a lake to the models; on Postgres it is one of the long tests.
+LOADS := integration_tests/tests/test_loads.py
 # Where the tests of the package leave what they ran on each warehouse.
 TALLY := .cache/tally
 export SYNCTRAIL_TEST_TALLY := $(CURDIR)/$(TALLY)
@@ -50,14 +52,15 @@ test-ingest: .cache/dev.ready  ## The loader's tests
 	$(PYTHON) -m pytest ingest/tests
 
 .PHONY: test-slow
-test-slow: .cache/dev.ready  ## The loader's long tests: damaged files by the thousand, kills at random, full disks, a cluster
+test-slow: .cache/dev.ready .cache/deps.ready  ## Long tests: damaged files by the thousand, kills at random, full disks, a cluster, the whole way on Postgres
 	$(PYTHON) -m pytest ingest/tests -m slow
+	$(PYTHON) -m pytest $(LOADS) --warehouse postgres
 
 .PHONY: test-package
 test-package: .cache/dev.ready .cache/deps.ready  ## The dbt package on DuckDB, and on Postgres what engines may tell differently
 	rm -f $(TALLY)/{duckdb,postgres}-*
 	$(PYTHON) -m pytest -n 2 integration_tests/tests --warehouse duckdb
-	$(PYTHON) -m pytest -n 2 integration_tests/tests --warehouse postgres -m every_warehouse
+	$(PYTHON) -m pytest -n 2 integration_tests/tests --warehouse postgres -m every_warehouse --ignore $(LOADS)
 
 .PHONY: test-spark
 test-spark: .cache/dev.ready .cache/deps.ready  ## The same on Spark with Delta

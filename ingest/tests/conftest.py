@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import atexit
 import io
 import itertools
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import duckdb
+import psycopg
 import pytest
 from commands import SMALL_SPARK, write_profile
 from lakes import Lake
@@ -23,10 +26,11 @@ from synctrail.progress import Reporter
 from synctrail.spark_session import spark_session
 from synctrail.warehouses.base import Warehouse
 from synctrail.warehouses.duckdb import DuckDbWarehouse
+from synctrail.warehouses.postgres import PostgresWarehouse
 from synctrail.warehouses.spark import SparkWarehouse
 
 CACHE = Path(__file__).parents[2] / ".cache"
-WAREHOUSES = ("duckdb", "delta", "parquet")
+WAREHOUSES = ("duckdb", "postgres", "delta", "parquet")
 DELTA_SETTINGS = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
@@ -131,6 +135,23 @@ class Loader:
         }
 
 
+@cache
+def postgres_settings() -> dict[str, Any]:
+    """Start a Postgres server, which ends with this process; return how to connect to it."""
+    # Not every process that imports this module has the integration tests on its path.
+    from warehouses.postgres_server import PostgresServer  # noqa: PLC0415
+
+    server = PostgresServer()
+    atexit.register(server.stop)
+    return {
+        "host": "127.0.0.1",
+        "port": server.port,
+        "user": "postgres",
+        "password": "none",
+        "dbname": "postgres",
+    }
+
+
 _schemas = (f"census_lake_{number}" for number in itertools.count())
 
 
@@ -145,6 +166,15 @@ def make_loader(kind: str, folder: Path, spark: SparkSession, *, schema: str | N
 
         return Loader(DuckDbWarehouse(database, "census_lake", busy_seconds=1), spark, select_duckdb)
     schema = schema or next(_schemas)
+    if kind == "postgres":
+
+        def select_postgres(table: str) -> list[dict[str, Any]]:
+            with psycopg.connect(**postgres_settings(), row_factory=psycopg.rows.dict_row) as connection:
+                connection.execute("set timezone = 'UTC'")
+                rows = connection.execute(f'select * from "{schema}".{table}').fetchall()
+            return [{name: _naive(value) for name, value in row.items()} for row in rows]
+
+        return Loader(PostgresWarehouse(postgres_settings(), schema), spark, select_postgres)
 
     def select_spark(table: str) -> list[dict[str, Any]]:
         rows = spark.table(f"{schema}.{table}").toArrow().to_pylist()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,9 @@ shop:
     thrift: {type: spark, method: thrift}
     memory: {type: duckdb}
     cloud: {type: duckdb, path: "md:shop"}
+    server: {type: postgres, host: db, port: 5432, user: ann, pass: hidden, dbname: shop, schema: x,
+      search_path: "a, b", keepalives_idle: 0, sslmode: require, role: loader}
+    nobody: {type: postgres, host: db, port: 5432, user: ann, password: "", database: shop, schema: x}
     old: {type: sybase}
     secret: {type: duckdb, path: "{{ env_var('SHOP_NOT_SET') }}"}
 other: {outputs: {default: {type: duckdb, path: other.duckdb}}}
@@ -143,10 +147,39 @@ def test_supported_targets(project):
     assert spark.spark_config() == {"spark.sql.warehouse.dir": "w", "spark.x": "1"}
 
 
+def test_a_postgres_target_is_read_as_dbt_reads_it(project):
+    warehouse = open_warehouse(read_target(project_dir=project, target="server"))
+    assert warehouse.name == "Postgres db:5432/shop, schema census_lake"
+    assert (warehouse._settings, warehouse._role) == (
+        {
+            "host": "db",
+            "port": 5432,
+            "user": "ann",
+            "password": "hidden",
+            "dbname": "shop",
+            "connect_timeout": 10,
+            "sslmode": "require",
+            "options": "-c search_path=a,\\ b",
+        },
+        "loader",
+    )
+
+
+@pytest.mark.parametrize(("target", "package"), [("dev", "duckdb"), ("server", "psycopg")])
+def test_a_missing_driver_is_told(project, monkeypatch, target, package):
+    found = read_target(project_dir=project, target=target)
+    monkeypatch.setitem(sys.modules, package, None)
+    monkeypatch.delitem(sys.modules, f"synctrail.warehouses.{found.adapter}", raising=False)
+    told = rf"the package {package} is missing; run: pip install 'synctrail\[{found.adapter}\]'"
+    with pytest.raises(UsageError, match=told):
+        open_warehouse(found)
+
+
 @pytest.mark.parametrize(
     ("target", "told"),
     [
-        ("old", "type sybase.*not support yet.*duckdb or spark"),
+        ("old", "type sybase.*not support yet.*duckdb or postgres or spark"),
+        ("nobody", "target 'nobody' has no password; set it in profiles.yml"),
         ("thrift", "method thrift.*not support yet.*method: session"),
         ("memory", "in memory.*set path in profiles.yml"),
         ("cloud", "path md:shop.*not support yet.*database file"),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +10,7 @@ import pyarrow as pa
 from dbt.adapters.duckdb.connections import DuckDBConnectionManager
 from staging_rows import TABLES
 
-from warehouses.warehouse import MODEL_SCHEMA, PROJECT, STAGING_SCHEMA, aware, staging_table
+from warehouses.warehouse import MODEL_SCHEMA, STAGING_SCHEMA, aware, load_by_command, staging_table
 
 
 class DuckDB:
@@ -43,10 +41,7 @@ class DuckDB:
     def load(self, lake: Path) -> None:
         """Load what is new in a lake, by the command; dbt in this process must leave the file to it."""
         DuckDBConnectionManager.close_all_connections()  # type: ignore[no-untyped-call]
-        command: list[str | Path] = [Path(sys.executable).parent / "synctrail", "load", lake]
-        command += ["--project-dir", PROJECT, "--profiles-dir", PROJECT, "--target", self.target]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stdout + done.stderr
+        load_by_command(lake, self.target)
 
     def write_tables(self, schema: str, tables: dict[str, pa.Table]) -> None:
         """Make a vendor's schema hold exactly these tables."""

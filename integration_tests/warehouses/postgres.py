@@ -11,7 +11,7 @@ import psycopg2.extras
 import pyarrow as pa
 
 from warehouses.postgres_server import PostgresServer
-from warehouses.warehouse import MODEL_SCHEMA, STAGING_SCHEMA, aware, staging_table
+from warehouses.warehouse import MODEL_SCHEMA, STAGING_SCHEMA, aware, load_by_command, staging_table
 
 
 class Postgres:
@@ -58,8 +58,8 @@ class Postgres:
                 psycopg2.extras.execute_values(cursor, insert, values)
 
     def load(self, lake: Path) -> None:
-        """Not to be had yet: the loader has no Postgres."""
-        raise NotImplementedError
+        """Load what is new in a lake, by the command."""
+        load_by_command(lake, self.target)
 
     def query(self, sql: str) -> list[dict[str, Any]]:
         """Return the rows of a query; timestamps are aware, in UTC."""

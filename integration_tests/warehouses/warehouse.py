@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
@@ -43,6 +45,14 @@ class Warehouse(Protocol):
 
     def close(self) -> None:
         """Release what the warehouse holds."""
+
+
+def load_by_command(lake: Path, target: str) -> None:
+    """Load what is new in a lake into a target of the project's, as users do."""
+    command: list[str | Path] = [Path(sys.executable).parent / "synctrail", "load", lake]
+    command += ["--project-dir", PROJECT, "--profiles-dir", PROJECT, "--target", target]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def staging_table(name: str, rows: list[dict[str, object]]) -> pa.Table:

@@ -7,14 +7,32 @@ import json
 import os
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, TypeVar
 
 from synctrail.errors import BusyError, WarehouseError
 
+_LOCK = TypeVar("_LOCK")
 _POLL_SECONDS = 0.2
+
+
+def acquire(try_lock: Callable[[], _LOCK | None], holder: Callable[[], str], wait_seconds: float) -> _LOCK:
+    """Return the lock that ``try_lock`` gives once nobody else has it.
+
+    Raises:
+        BusyError: another process still holds it after ``wait_seconds``; the message names the ``holder``.
+
+    """
+    deadline = time.monotonic() + wait_seconds
+    while (lock := try_lock()) is None:
+        if time.monotonic() >= deadline:
+            raise BusyError(
+                f"another load is running ({holder()}); wait for it to end, or give --wait SECONDS"
+            )
+        time.sleep(_POLL_SECONDS)
+    return lock
 
 
 @contextmanager
@@ -26,14 +44,7 @@ def exclusive_lock(path: Path, *, wait_seconds: float) -> Iterator[None]:
         WarehouseError: the file cannot be written.
 
     """
-    deadline = time.monotonic() + wait_seconds
-    while (file := _try_lock(path)) is None:
-        if time.monotonic() >= deadline:
-            raise BusyError(
-                f"another load is running ({_holder(path)}); wait for it to end, or give --wait SECONDS"
-            )
-        time.sleep(_POLL_SECONDS)
-    with file:
+    with acquire(lambda: _try_lock(path), lambda: _holder(path), wait_seconds):
         try:
             yield
         finally:

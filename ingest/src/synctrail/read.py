@@ -192,7 +192,7 @@ def _record_rows(path: str, content: pa.Buffer) -> Rows:
     row_no = 0
     others = None if internal_ids is None else [name for name in names if name != INTERNAL_ID]
     # Reading goes on after a problem, since a file that no reader gets through is unreadable before all else.
-    for batch in _batches(parquet, others):
+    for batch in bounded_batches(parquet, others):
         first_row, row_no = row_no, row_no + batch.num_rows
         if problem is not None and problem.reason != contract.IDENTITY_MISMATCH:
             continue
@@ -284,7 +284,7 @@ def _run_metadata_rows(path: str, content: pa.Buffer) -> Rows:
 
 
 def _fact_rows(path: str, content: pa.Buffer) -> Rows:
-    table = pa.Table.from_batches(_batches(parquet := _open_parquet(content)), parquet.schema_arrow)
+    table = pa.Table.from_batches(bounded_batches(parquet := _open_parquet(content)), parquet.schema_arrow)
     if "id" not in table.schema.names:
         raise Quarantine(contract.MISSING_COLUMNS, "id absent")
     columns: dict[str, Any] = {}
@@ -336,7 +336,7 @@ def _open_parquet(content: pa.Buffer) -> pq.ParquetFile:
     )
 
 
-def _batches(parquet: pq.ParquetFile, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
+def bounded_batches(parquet: pq.ParquetFile, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
     """Yield a file's rows, or some columns of them, in batches of bounded size.
 
     Raises:

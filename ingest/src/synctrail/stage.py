@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -82,6 +83,22 @@ def rows_of(
 
     chosen = listing.source.where(_only(files, listing)).select("path", "content")
     return chosen.mapInArrow(read, from_arrow_schema(table.schema))
+
+
+def write_parquet(
+    rows: DataFrame, folder: str, unique_columns: Iterable[str] = (), *, mode: str = "error"
+) -> None:
+    """Write rows as Parquet; ``unique_columns`` are those of :class:`StagedTable`."""
+    writer = rows.write.mode(mode)
+    for column in unique_columns:
+        writer = writer.option(f"parquet.enable.dictionary#{column}", "false")
+    writer.parquet(folder)
+
+
+def stage_as_parquet(folder: Path, table: StagedTable, rows: DataFrame) -> DataFrame:
+    """Write a load's rows to a folder that driver and executors share; return them as they were written."""
+    write_parquet(rows, f"file:{folder}", table.unique_columns)
+    return rows.sparkSession.read.option("__globPaths__", "false").parquet(f"file:{folder}")
 
 
 def outcomes_in(staged: DataFrame) -> list[Outcome]:

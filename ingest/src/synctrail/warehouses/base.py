@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -12,7 +12,10 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from synctrail.columns import TIMESTAMP
-from synctrail.stage import StagedTable
+from synctrail.stage import FACTS, RUN_METADATA, StagedTable
+
+LOAD_ID = pa.field("load_id", pa.string())
+"""What rows that are staged have in common with the ledger, beside their file's key."""
 
 FILES_SCHEMA = pa.schema(
     {
@@ -62,6 +65,36 @@ FORGOTTEN_SCHEMA = pa.schema(
     }
 )
 """``forgotten_records``: one row per record that was erased; ``sync_id`` is null for one of every sync."""
+
+
+RECORDS_TABLE_SCHEMA = pa.schema(
+    {
+        **dict.fromkeys(("log_id", "org_id", "sync_id", "sync_run_id"), pa.string()),
+        **dict.fromkeys(
+            ("record_identifier", "record_payload", "operation", "status", "status_message"), pa.string()
+        ),
+        "batch_started_at": TIMESTAMP,
+        "batch_completed_at": TIMESTAMP,
+        "batch_type": pa.string(),
+        "batch_number": pa.int32(),
+        "_extra": pa.string(),
+        "_source_file": pa.string(),
+        "_source_row": pa.int64(),
+        "_file_modified_at": TIMESTAMP,
+        "_load_id": pa.string(),
+        "_loaded_at": TIMESTAMP,
+    }
+)
+"""``sync_tracking_records``, where it is a table."""
+
+TABLES = {
+    "load_files": FILES_SCHEMA,
+    "load_history": HISTORY_SCHEMA,
+    "forgotten_records": FORGOTTEN_SCHEMA,
+    "sync_tracking_records": RECORDS_TABLE_SCHEMA,
+    **{table.name: table.schema.append(LOAD_ID) for table in (RUN_METADATA, FACTS)},
+}
+"""The tables of a warehouse with transactions; the contract's others are views in it."""
 
 
 @dataclass(frozen=True)
@@ -153,3 +186,13 @@ class Warehouse(Protocol):
 
         """
         ...
+
+
+def ddl(schema: pa.Schema, types: Mapping[pa.DataType, str]) -> str:
+    """Return the columns of a table as ``create table`` wants them."""
+    return ", ".join(f"{field.name} {types[field.type]}" for field in schema)
+
+
+def quoted(name: str) -> str:
+    """Return a name as an identifier of standard SQL."""
+    return '"{}"'.format(name.replace('"', '""'))

@@ -45,6 +45,22 @@ def _duckdb(target: Target) -> Warehouse:
     return DuckDbWarehouse(Path(path), target.schema)
 
 
+def _postgres(target: Target) -> Warehouse:
+    try:
+        from synctrail.warehouses.postgres import PostgresWarehouse  # noqa: PLC0415 - an optional extra
+    except ImportError as error:
+        raise UsageError("the package psycopg is missing; run: pip install 'synctrail[postgres]'") from error
+    # As dbt-postgres has them: https://docs.getdbt.com/docs/core/connect-data-platform/postgres-setup
+    given = {_POSTGRES_ALIASES.get(name, name): value for name, value in target.settings.items() if value}
+    for name in _POSTGRES_REQUIRED:
+        if name not in given:
+            raise UsageError(f"target '{target.name}' has no {name}; set it in profiles.yml")
+    settings = {"connect_timeout": 10} | {name: given[name] for name in _POSTGRES_SETTINGS if name in given}
+    if "search_path" in given:
+        settings["options"] = "-c search_path={}".format(given["search_path"].replace(" ", "\\ "))
+    return PostgresWarehouse(settings, target.schema, role=given.get("role"))
+
+
 def _spark(target: Target) -> Warehouse:
     from synctrail.warehouses.spark import SparkWarehouse  # noqa: PLC0415 - only where it is the target
 
@@ -58,4 +74,14 @@ def _spark(target: Target) -> Warehouse:
     return SparkWarehouse(target.schema, {str(key): str(value) for key, value in parameters.items()})
 
 
-_WAREHOUSES: dict[str, Callable[[Target], Warehouse]] = {"duckdb": _duckdb, "spark": _spark}
+_POSTGRES_ALIASES = {"database": "dbname", "pass": "password"}
+_POSTGRES_REQUIRED = ("host", "port", "user", "password", "dbname")
+_POSTGRES_SETTINGS = (
+    *_POSTGRES_REQUIRED,
+    *("connect_timeout", "keepalives_idle", "sslmode", "sslcert", "sslkey", "sslrootcert"),
+)
+_WAREHOUSES: dict[str, Callable[[Target], Warehouse]] = {
+    "duckdb": _duckdb,
+    "postgres": _postgres,
+    "spark": _spark,
+}

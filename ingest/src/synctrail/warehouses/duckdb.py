@@ -19,13 +19,20 @@ import duckdb
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
-from synctrail import contract
 from synctrail.errors import BusyError, WarehouseError
 from synctrail.lock import exclusive_lock
 from synctrail.plan import LEDGER_SCHEMA
-from synctrail.stage import FACTS, RECORDS, RUN_METADATA, StagedTable
-from synctrail.warehouses.base import FILES_SCHEMA, FORGOTTEN_SCHEMA, HISTORY_SCHEMA, Commit
-from synctrail.warehouses.views import fact_view, runs_view
+from synctrail.stage import FACTS, RECORDS, RUN_METADATA, StagedTable, stage_as_parquet
+from synctrail.warehouses.base import (
+    FILES_SCHEMA,
+    FORGOTTEN_SCHEMA,
+    HISTORY_SCHEMA,
+    TABLES,
+    Commit,
+    ddl,
+    quoted,
+)
+from synctrail.warehouses.views import records_view, small_views
 
 _RESULT = TypeVar("_RESULT")
 _RETRY_SECONDS = 0.5
@@ -120,12 +127,7 @@ class DuckDbWarehouse:
 
     def stage(self, load_id: str, table: StagedTable, rows: DataFrame) -> DataFrame:
         """Write the rows as Parquet beside the database."""
-        folder = str(self._staged(load_id, table))
-        writer = rows.write.mode("error")
-        for column in table.unique_columns:
-            writer = writer.option(f"parquet.enable.dictionary#{column}", "false")
-        writer.parquet(f"file:{folder}")
-        return rows.sparkSession.read.option("__globPaths__", "false").parquet(f"file:{folder}")
+        return stage_as_parquet(self._staged(load_id, table), table, rows)
 
     def commit(self, commit: Commit) -> dict[str, Any]:
         """Bring the staged rows, the ledger and the history into the database in one transaction."""
@@ -203,21 +205,12 @@ class DuckDbWarehouse:
         return history
 
     def _create(self, connection: duckdb.DuckDBPyConnection) -> None:
-        connection.execute(f"create schema if not exists {_quoted(self._schema)}")
-        tables = {
-            "load_files": _ddl(FILES_SCHEMA),
-            "load_history": _ddl(HISTORY_SCHEMA),
-            "forgotten_records": _ddl(FORGOTTEN_SCHEMA),
-            "sync_tracking_records": _RECORDS_DDL,
-            **{table.name: _ddl(table.schema) + ", load_id varchar" for table in (RUN_METADATA, FACTS)},
-        }
-        for name, columns in tables.items():
-            connection.execute(f"create table if not exists {self._table(name)} ({columns})")
-        files = self._table("load_files")
-        views = {
-            "sync_tracking_runs": runs_view(files, self._table(RUN_METADATA.name)),
-            **{kind: fact_view(kind, files, self._table(FACTS.name)) for kind in contract.FACT_KINDS},
-        }
+        connection.execute(f"create schema if not exists {quoted(self._schema)}")
+        for name, schema in TABLES.items():
+            connection.execute(f"create table if not exists {self._table(name)} ({ddl(schema, _TYPES)})")
+        views = small_views(
+            self._table("load_files"), self._table(RUN_METADATA.name), self._table(FACTS.name)
+        )
         for name, query in views.items():
             connection.execute(f"create view if not exists {self._table(name)} as {query}")
 
@@ -232,23 +225,8 @@ class DuckDbWarehouse:
         )
         if not (staged := self._staged(load_id, RECORDS)).exists():
             return
-        connection.execute(
-            f"""
-            insert into {records} by name
-            select
-                coalesce(r.internal_id, md5(f.path || ':' || r.row_no)) as log_id,
-                f.org_id, f.sync_id, f.sync_run_id,
-                r.record_identifier, r.record_payload, r.operation, r.status, r.status_message,
-                {_utc("r.batch_started_at")} as batch_started_at,
-                {_utc("r.batch_completed_at")} as batch_completed_at,
-                f.batch_type, f.batch_number, r._extra,
-                f.path as _source_file, r.row_no as _source_row, f.modified_at as _file_modified_at,
-                f.load_id as _load_id, f.loaded_at as _loaded_at
-            from {_parquet(staged)} r
-            join commit_files f on f.file_key = r.file_key
-            where r._outcome is null and f.status = '{contract.LOADED}'
-            """
-        )
+        rows = f"(select {_staged_columns(RECORDS, load_id)} from {_parquet(staged)})"
+        connection.execute(f"insert into {records} by name {records_view('commit_files', rows)}")
 
     def _replace_rows(self, connection: duckdb.DuckDBPyConnection, table: StagedTable, load_id: str) -> None:
         target, ledger = self._table(table.name), self._table("load_files")
@@ -263,7 +241,7 @@ class DuckDbWarehouse:
             connection.execute(
                 f"""
                 insert into {target} by name
-                select {", ".join(_as_stored(table.schema, all_columns=True))}, '{load_id}' as load_id
+                select {_staged_columns(table, load_id)}
                 from {_parquet(staged)}
                 where _outcome is null
                 """
@@ -314,43 +292,27 @@ class DuckDbWarehouse:
                 shutil.rmtree(entry)
 
     def _table(self, name: str) -> str:
-        return f"{_quoted(self._schema)}.{_quoted(name)}"
+        return f"{quoted(self._schema)}.{quoted(name)}"
 
 
-_RECORDS_DDL = """
-log_id varchar, org_id varchar, sync_id varchar, sync_run_id varchar,
-record_identifier varchar, record_payload varchar, operation varchar, status varchar, status_message varchar,
-batch_started_at timestamp, batch_completed_at timestamp, batch_type varchar, batch_number integer,
-_extra varchar, _source_file varchar, _source_row bigint, _file_modified_at timestamp,
-_load_id varchar, _loaded_at timestamp
-"""
-
-
-def _ddl(schema: pa.Schema) -> str:
-    return ", ".join(f"{field.name} {_TYPES[field.type]}" for field in schema)
-
-
-def _as_stored(schema: pa.Schema, *, all_columns: bool = False) -> list[str]:
-    """Return the columns of a table of instants as DuckDB stores them: timestamps in UTC without a zone."""
+def _as_stored(schema: pa.Schema) -> list[str]:
+    """Return the times of a table of instants as DuckDB stores them: in UTC, without a zone."""
+    # A cast would go through the session's time zone.
     return [
-        f"{_utc(field.name)} as {field.name}" if pa.types.is_timestamp(field.type) else field.name
+        f"make_timestamp(epoch_us({field.name})) as {field.name}"
         for field in schema
-        if all_columns or pa.types.is_timestamp(field.type)
+        if pa.types.is_timestamp(field.type)
     ]
 
 
-def _utc(column: str) -> str:
-    # A cast would go through the session's time zone.
-    return f"make_timestamp(epoch_us({column}))"
+def _staged_columns(table: StagedTable, load_id: str) -> str:
+    times = ", ".join(_as_stored(table.schema))
+    return f"* {f'replace ({times})' if times else ''}, '{load_id}' as load_id"
 
 
 def _parquet(folder: Path) -> str:
     pattern = str(folder).translate({ord(sign): f"[{sign}]" for sign in "*?["})
     return "read_parquet('{}')".format((pattern + "/*.parquet").replace("'", "''"))
-
-
-def _quoted(name: str) -> str:
-    return '"{}"'.format(name.replace('"', '""'))
 
 
 def _line(error: Exception) -> str:

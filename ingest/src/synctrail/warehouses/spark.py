@@ -29,9 +29,17 @@ from synctrail.ids import begun_at
 from synctrail.lock import exclusive_lock
 from synctrail.plan import LEDGER_SCHEMA
 from synctrail.spark_errors import SPARK_ERRORS, is_metastore_busy
-from synctrail.stage import FACTS, RECORDS, RUN_METADATA, STAGED_TABLES, StagedTable, spark_settings
+from synctrail.stage import (
+    FACTS,
+    RECORDS,
+    RUN_METADATA,
+    STAGED_TABLES,
+    StagedTable,
+    spark_settings,
+    write_parquet,
+)
 from synctrail.warehouses.base import FILES_SCHEMA, FORGOTTEN_SCHEMA, HISTORY_SCHEMA, Commit
-from synctrail.warehouses.views import fact_view, runs_view
+from synctrail.warehouses.views import records_view, small_views
 
 _LEDGER = "synctrail_ledger"
 # Without an underscore before it: Hive's metastore cannot filter partitions by such a name.
@@ -215,7 +223,7 @@ class SparkWarehouse:
         (fresh,) = places - {current}
         rows = spark.table(table).where(F.col(_PARTITION) == load_id)
         kept = rows.join(doomed, [_PARTITION, "file_key", "row_no"], "left_anti")
-        self._write_parquet(kept.drop(_PARTITION), fresh, RECORDS.unique_columns, mode="overwrite")
+        write_parquet(kept.drop(_PARTITION), fresh, RECORDS.unique_columns, mode="overwrite")
         spark.sql(f"alter table {table} partition ({_PARTITION} = '{load_id}') set location '{fresh}'")
         _delete_folder(spark, current)
 
@@ -240,17 +248,8 @@ class SparkWarehouse:
             rows.withColumn(_PARTITION, F.lit(load_id)).writeTo(table).append()
             return
         # Two jobs that append to one folder would share, and clear away, its _temporary.
-        self._write_parquet(rows, f"{details['Location']}/{_PARTITION}={load_id}", unique_columns)
+        write_parquet(rows, f"{details['Location']}/{_PARTITION}={load_id}", unique_columns)
         spark.sql(f"alter table {table} add if not exists partition ({_PARTITION} = '{load_id}')")
-
-    @staticmethod
-    def _write_parquet(
-        rows: DataFrame, folder: str, unique_columns: Iterable[str], *, mode: str = "error"
-    ) -> None:
-        writer = rows.write.mode(mode)
-        for column in unique_columns:
-            writer = writer.option(f"parquet.enable.dictionary#{column}", "false")
-        writer.parquet(folder)
 
     def _create(self) -> None:
         if self._is_created:
@@ -300,9 +299,8 @@ class SparkWarehouse:
         return {
             "load_files": f"select {', '.join(FILES_SCHEMA.names)} from {files}",
             "load_history": f"select {', '.join(HISTORY_SCHEMA.names)} from {ledger} where path is null",
-            "sync_tracking_records": self._records_view(files),
-            "sync_tracking_runs": runs_view(files, self._table(RUN_METADATA.name)),
-            **{kind: fact_view(kind, files, self._table(FACTS.name)) for kind in contract.FACT_KINDS},
+            "sync_tracking_records": records_view(files, self._table(RECORDS.name)),
+            **small_views(files, self._table(RUN_METADATA.name), self._table(FACTS.name)),
         }
 
     def _current_files(self) -> str:
@@ -313,20 +311,6 @@ class SparkWarehouse:
                 row_number() over (partition by path order by loaded_at desc, load_id desc) as age_rank
             from {self._table(_LEDGER)} where path is not null
         ) where age_rank = 1
-        """
-
-    def _records_view(self, files: str) -> str:
-        return f"""
-        select /*+ broadcast(f) */
-            coalesce(r.internal_id, md5(concat(f.path, ':', r.row_no))) as log_id,
-            f.org_id, f.sync_id, f.sync_run_id,
-            r.record_identifier, r.record_payload, r.operation, r.status, r.status_message,
-            r.batch_started_at, r.batch_completed_at, f.batch_type, f.batch_number, r._extra,
-            f.path as _source_file, r.row_no as _source_row, f.modified_at as _file_modified_at,
-            f.load_id as _load_id, f.loaded_at as _loaded_at
-        from {self._table(RECORDS.name)} r
-        join {files} f on f.load_id = r.load_id and f.file_key = r.file_key
-        where r._outcome is null and f.status = '{contract.LOADED}'
         """
 
     def _remove_dead_loads(self) -> None:

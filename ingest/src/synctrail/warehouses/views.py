@@ -1,7 +1,7 @@
 """Contract tables that are views over the ledger and a load's staged rows: one text for every warehouse.
 
-``{files}`` is the ledger with one row per file, ``{metadata}`` and ``{facts}`` the staged rows; rows and
-their file have ``load_id`` and ``file_key`` in common.
+``{files}`` is the ledger with one row per file; ``{records}``, ``{metadata}`` and ``{facts}`` are the staged
+rows. Rows and their file have ``load_id`` and ``file_key`` in common.
 """
 
 # ruff: noqa: S608 - the names put into the texts are our own
@@ -14,6 +14,30 @@ from synctrail import contract
 
 REFRESH_WINDOW: Final = "interval '1' hour"
 """Parts of one fact table in one folder that were modified within this time are one refresh."""
+
+
+def records_view(files: str, records: str) -> str:
+    """Return ``sync_tracking_records``: the rows of good files, each with what is known of its file."""
+    return f"""
+select /*+ broadcast(f) */
+    coalesce(r.internal_id, md5(concat(f.path, ':', r.row_no))) as log_id,
+    f.org_id, f.sync_id, f.sync_run_id,
+    r.record_identifier, r.record_payload, r.operation, r.status, r.status_message,
+    r.batch_started_at, r.batch_completed_at, f.batch_type, f.batch_number, r._extra,
+    f.path as _source_file, r.row_no as _source_row, f.modified_at as _file_modified_at,
+    f.load_id as _load_id, f.loaded_at as _loaded_at
+from {records} r
+join {files} f on f.load_id = r.load_id and f.file_key = r.file_key
+where r._outcome is null and f.status = '{contract.LOADED}'
+"""
+
+
+def small_views(files: str, metadata: str, facts: str) -> dict[str, str]:
+    """Return the queries of the tables that are views in every warehouse, by name."""
+    return {
+        "sync_tracking_runs": runs_view(files, metadata),
+        **{kind: fact_view(kind, files, facts) for kind in contract.FACT_KINDS},
+    }
 
 
 def runs_view(files: str, metadata: str) -> str:
