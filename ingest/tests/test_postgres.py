@@ -142,7 +142,7 @@ def test_a_connection_that_is_lost_in_the_commit(postgres, lake, server, monkeyp
     with monkeypatch.context() as patch:
         patch.setattr(Commit, "finished_history", lose_connection)
         with pytest.raises(
-            WarehouseError, match=r"^the connection to Postgres .* was lost \(.*\); .* load again$"
+            WarehouseError, match=r"^the connection to Postgres .* was lost \(.*\); .* run the command again$"
         ):
             postgres.load(lake)
     assert capfd.readouterr().err == ""

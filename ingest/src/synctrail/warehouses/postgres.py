@@ -111,8 +111,8 @@ class PostgresWarehouse:
     def lock(self, wait_seconds: float) -> Iterator[None]:
         """Keep other loads into this schema out; staged files of killed loads are removed.
 
-        The lock ends with its connection. Should that be lost before the load has ended, no harm is done: a
-        commit has a lock of its own, see :meth:`commit`.
+        The lock ends with its connection. Should that be lost before the load has ended, no harm is done: who
+        writes has a lock of the ledger as well.
         """
         with self._connected() as connection:
             acquire(lambda: self._try_lock(connection), lambda: self._holder(connection), wait_seconds)
@@ -146,10 +146,7 @@ class PostgresWarehouse:
 
     def commit(self, commit: Commit) -> dict[str, Any]:
         """Copy the staged rows, the ledger and the history into the database in one transaction."""
-        with self._connected() as connection, connection.transaction():
-            self._create(connection)
-            # Loads of one file, should two be at work, replace each other's rows only one after the other.
-            connection.execute(f"lock table {self._table('load_files')} in share row exclusive mode")
+        with self._writing() as connection:
             if commit.files.num_rows:
                 self._replace_files(connection, commit)
             history = commit.finished_history()
@@ -159,7 +156,7 @@ class PostgresWarehouse:
 
     def prune(self, files: pa.Table) -> None:
         """Replace ledger rows, and delete the rows of their files, in one transaction."""
-        with self._connected() as connection, connection.transaction():
+        with self._writing() as connection:
             _make_temporary(connection, "changed_files", FILES_SCHEMA, files.to_batches())
             self._delete_records(connection)
             self._replace_ledger_rows(connection)
@@ -172,18 +169,24 @@ class PostgresWarehouse:
         """Keep the tombstones and erase the rows in one transaction; then clear away what was deleted."""
         records = self._table("sync_tracking_records")
         stored = [text.replace("\0", REPLACEMENT) for text in identifiers]
+        with self._writing() as connection:
+            _copy(connection, self._table("forgotten_records"), FORGOTTEN_SCHEMA, tombstones.to_batches())
+            erased = connection.execute(
+                f"delete from {records} where record_identifier = any($1::text[])"
+                " and (cardinality($2::text[]) = 0 or sync_id = any($2::text[]))",
+                [stored, [*syncs]],
+            ).rowcount
         with self._connected() as connection:
-            with connection.transaction():
-                self._create(connection)
-                tombstones_table = self._table("forgotten_records")
-                _copy(connection, tombstones_table, FORGOTTEN_SCHEMA, tombstones.to_batches())
-                erased = connection.execute(
-                    f"delete from {records} where record_identifier = any($1::text[])"
-                    " and (cardinality($2::text[]) = 0 or sync_id = any($2::text[]))",
-                    [stored, [*syncs]],
-                ).rowcount
             connection.execute(f"vacuum {records}")
         return erased
+
+    @contextmanager
+    def _writing(self) -> Iterator[Connection]:
+        """Give a connection in a transaction, in which nobody else writes: who does comes before or after."""
+        with self._connected() as connection, connection.transaction():
+            self._create(connection)
+            connection.execute(f"lock table {self._table('load_files')} in share row exclusive mode")
+            yield connection
 
     def _create(self, connection: Connection) -> None:
         """Create what is missing; of what is there, only the owner might create it once more."""
@@ -288,8 +291,8 @@ class PostgresWarehouse:
             except psycopg.Error as error:
                 if connection.closed:
                     raise WarehouseError(
-                        f"the connection to {self.name} was lost ({first_line(error)}); the warehouse has all"
-                        " of the load or nothing of it: load again"
+                        f"the connection to {self.name} was lost ({first_line(error)}); what it was to write"
+                        " is kept whole or not at all: run the command again"
                     ) from error
                 raise WarehouseError(
                     f"Postgres refused the load, nothing of it was kept: {first_line(error)}"
