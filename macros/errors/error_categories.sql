@@ -7,9 +7,7 @@
     letters and digits alone compared:
     `google_ads` holds for `GoogleAds` and for `Google Ads Customer Match`.
 
-    The rules are read before the model runs and become literals of one CASE: an expression that is compiled
-    once and stops at the first match, and the only form that Redshift takes. Nothing is read, and so every row
-    is uncategorized, where dbt only parses or compiles without the warehouse.
+    Nothing is read, and so every row is uncategorized, where dbt only parses or compiles without the warehouse.
 #}
 {% macro error_categories(messages) -%}
     with rules as (
@@ -27,11 +25,7 @@
     ),
 
     matched as (
-        select
-            message,
-            destination,
-            {{ synctrail.first_error_rule('message_text', 'message_words', 'destination_text') }} as rule_number
-        from texts
+        {{ adapter.dispatch('matched_error_rules', 'synctrail')() }}
     )
 
     select
@@ -44,6 +38,55 @@
         ) as suggested_action
     from matched
     left join rules on matched.rule_number = rules.rule_number
+{%- endmacro %}
+
+{#
+    The rows of `texts`, each with the number in `rules` of the first that matches.
+
+    The rules are read before the model runs and become literals of one CASE: an expression that is compiled
+    once and stops at the first match, and the only form that Redshift takes.
+#}
+{% macro default__matched_error_rules() -%}
+    select
+        message,
+        destination,
+        {{ synctrail.first_error_rule('message_text', 'message_words', 'destination_text') }} as rule_number
+    from texts
+{%- endmacro %}
+
+{#
+    Postgres keeps 32 patterns compiled, and would compile each rule's again for each message: so here each rule looks
+    at all messages. `offset 0` keeps the planner from turning that round.
+#}
+{% macro postgres__matched_error_rules() -%}
+    select
+        texts.message,
+        texts.destination,
+        firsts.rule_number
+    from texts
+    left join (
+        select
+            matches.message,
+            matches.destination,
+            min(rules.rule_number) as rule_number
+        from rules
+        cross join lateral (
+            select message, destination
+            from texts
+            where case when rules.is_of_package = 1 then message_words else message_text end ~ rules.pattern
+                and (
+                    rules.destination is null
+                    or position(regexp_replace(lower(rules.destination), '[^a-z0-9]+', '', 'g') in destination_text) > 0
+                )
+            offset 0
+        ) as matches
+        group by matches.message, matches.destination
+    ) as firsts
+        on texts.message = firsts.message and texts.destination is not distinct from firsts.destination
+{%- endmacro %}
+
+{% macro redshift__matched_error_rules() -%}
+    {{ synctrail.default__matched_error_rules() }}
 {%- endmacro %}
 
 {#
