@@ -12,7 +12,6 @@ from __future__ import annotations
 import datetime as dt
 import json
 import os
-import subprocess
 import sys
 import time
 from dataclasses import dataclass
@@ -25,7 +24,7 @@ import pyarrow.parquet as pq
 from rich.console import Console
 from rich.table import Table
 
-from report import CHECKOUT, Figure, folder_in, options_with_work, peak_mb, show
+from report import CHECKOUT, Figure, folder_in, options_with_work, peak_of_command, show
 from synctrail.jars import delta_jars
 from synctrail.lake import RECORDS_PREFIX
 
@@ -109,22 +108,9 @@ class Warehouse:
 
     def run(self, *command: str | Path) -> int:
         """Run a command in the demo's project; return the most memory that it had, in MB."""
-        output = (self.folder / "output").open("w+")
-        process = subprocess.Popen(
-            [*command, *self.target],
-            cwd=CHECKOUT / "demo",
-            env=self.environment,
-            stdout=output,
-            stderr=output,
+        return peak_of_command(
+            [*command, *self.target], CHECKOUT / "demo", self.environment, self.folder / "output"
         )
-        peak = 0
-        while process.poll() is None:
-            peak = max(peak, peak_mb(process.pid))
-            time.sleep(0.2)
-        if process.returncode:
-            output.seek(0)
-            raise SystemExit(f"{' '.join(map(str, command))} failed:\n{output.read()}")
-        return peak
 
     def load(self, lake: Path) -> None:
         """Load what is new in the lake."""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import shutil
+import subprocess
 import tempfile
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -66,3 +68,29 @@ def peak_mb(process: str | int = "self") -> int:
         return 0
     own = next((int(line.split()[1]) // 1024 for line in status if line.startswith("VmHWM:")), 0)
     return own + sum(map(peak_mb, children))
+
+
+def peak_of_command(
+    command: Sequence[str | Path], cwd: Path, environment: Mapping[str, str], output: Path
+) -> int:
+    """Run a command and return the most memory that it and its descendants had, in MB.
+
+    Args:
+        command: program and arguments.
+        cwd: where it runs.
+        environment: its environment variables.
+        output: the file for what it prints, which is shown if it fails.
+
+    Raises:
+        SystemExit: it failed.
+
+    """
+    with output.open("w") as file:
+        process = subprocess.Popen(command, cwd=cwd, env=environment, stdout=file, stderr=file)
+        peak = 0
+        while process.poll() is None:
+            peak = max(peak, peak_mb(process.pid))
+            time.sleep(0.2)
+    if process.returncode:
+        raise SystemExit(f"{' '.join(map(str, command))} failed:\n{output.read_text()}")
+    return peak

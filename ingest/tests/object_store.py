@@ -1,4 +1,4 @@
-"""An S3-compatible server in a thread of the tests: it notes requests, and fails those that a test wants."""
+"""An S3-compatible server in a thread of this process: notes requests, and fails those that a test wants."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import boto3
 from moto.core import DEFAULT_ACCOUNT_ID
 from moto.s3.models import s3_backends
 from moto.server import DomainDispatcherApplication, create_backend_app
+from pyspark.sql import SparkSession
 from werkzeug.serving import make_server
 
 BUCKET = "census-logs"
@@ -55,6 +56,29 @@ class ObjectStore:
             aws_access_key_id="x",
             aws_secret_access_key="x",
         )
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """What Hadoop has to be told of the server; to Spark with ``spark.hadoop.`` before each name."""
+        settings = {
+            "endpoint": self.endpoint,
+            "endpoint.region": "us-east-1",
+            "path.style.access": "true",
+            "connection.ssl.enabled": "false",
+            # Spark would wait for half a second, then a whole one, and so on: nobody has time for it here.
+            "retry.interval": "10ms",
+            "retry.throttle.interval": "10ms",
+        }
+        return {f"fs.s3a.{name}": value for name, value in settings.items()}
+
+    def reach_from(self, spark: SparkSession) -> None:
+        """Let a session that runs already find the server."""
+        hadoop: Any = spark._jsc.hadoopConfiguration()
+        for name, value in self.settings.items():
+            hadoop.set(name, value)
+        # A file system is kept with the settings of the server before.
+        java: Any = spark._jvm
+        java.org.apache.hadoop.fs.FileSystem.closeAll()
 
     @staticmethod
     def fill(keys: Iterable[str]) -> None:

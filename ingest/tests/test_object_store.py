@@ -22,14 +22,6 @@ from synctrail.spark_errors import SPARK_ERRORS, translate
 LAKE = f"s3a://{BUCKET}/my lake/é"
 PREFIX = "my lake/é/sync_tracking_datasets"
 RUN = f"{PREFIX}/1/22/333"
-SETTINGS = {
-    "path.style.access": "true",
-    "connection.ssl.enabled": "false",
-    "endpoint.region": "us-east-1",
-    # Spark would wait for half a second, then a whole one, and so on: the tests have no time for it.
-    "retry.interval": "10ms",
-    "retry.throttle.interval": "10ms",
-}
 
 
 @pytest.fixture
@@ -39,11 +31,7 @@ def store(spark, s3_settings) -> Iterator[ObjectStore]:
         pytest.skip("the jars for S3 cannot be had")
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
     with object_store() as served:
-        hadoop = spark._jsc.hadoopConfiguration()
-        for name, value in {**SETTINGS, "endpoint": served.endpoint}.items():
-            hadoop.set(f"fs.s3a.{name}", value)
-        # A file system is kept with the settings of the test before.
-        spark._jvm.org.apache.hadoop.fs.FileSystem.closeAll()
+        served.reach_from(spark)
         yield served
 
 
@@ -155,8 +143,7 @@ def test_an_empty_bucket(duckdb_loader, store):
 
 def test_the_command_line_takes_credentials_from_the_environment(project, store, s3_settings):
     put(store, f"{RUN}/a.0.parquet", ["a", "b"])
-    settings = {**s3_settings, "spark.hadoop.fs.s3a.endpoint": store.endpoint}
-    settings |= {f"spark.hadoop.fs.s3a.{name}": value for name, value in SETTINGS.items()}
+    settings = s3_settings | {f"spark.hadoop.{name}": value for name, value in store.settings.items()}
     conf = [part for name, value in settings.items() for part in ("--conf", f"{name}={value}")]
     result = synctrail(project, "load", LAKE, *SMALL, *conf)
     assert result.returncode == 0, result.stderr
