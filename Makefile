@@ -52,9 +52,13 @@ test-ingest: .cache/dev.ready  ## The loader's tests
 	$(PYTHON) -m pytest ingest/tests
 
 .PHONY: test-slow
-test-slow: .cache/dev.ready .cache/deps.ready  ## Long tests: damaged files by the thousand, kills at random, full disks, a cluster, the whole way on Postgres
+test-slow: .cache/dev.ready .cache/deps.ready test-orchestration  ## Long tests: damaged files by the thousand, kills at random, full disks, a cluster, the whole way on Postgres, the examples
 	$(PYTHON) -m pytest ingest/tests -m slow
 	$(PYTHON) -m pytest $(LOADS) --warehouse postgres
+
+.PHONY: test-orchestration
+test-orchestration: .cache/orchestration.ready .cache/demo.ready  ## The examples for Airflow and Dagster, from a sample lake into DuckDB
+	SYNCTRAIL_BIN=$(CURDIR)/$(BIN) .cache/orchestration/bin/python -m pytest docs/examples/tests
 
 .PHONY: test-package
 test-package: .cache/dev.ready .cache/deps.ready  ## The dbt package on DuckDB, and on Postgres what engines may tell differently
@@ -119,7 +123,7 @@ bench: .cache/dev.ready  ## Print the figures of every benchmark
 
 .PHONY: lock
 lock: .cache/uv.ready  ## Pin the newest fitting versions of the development dependencies
-	for name in demo dev bouncer java warehouses bigquery databricks oldest_dbt; do \
+	for name in demo dev bouncer java warehouses bigquery databricks oldest_dbt orchestration; do \
 	  $(BIN)/uv pip compile --quiet --upgrade --python-version 3.11 --generate-hashes --no-emit-index-url \
 	    --no-header --no-annotate requirements/$$name.in --output-file requirements/$$name.txt; \
 	done
@@ -158,7 +162,8 @@ clean:  ## Remove all that set-up, tests and the demo made
 	touch $@
 
 # Environments of their own: what is in them does not go together with the rest.
-.cache/bouncer.ready .cache/warehouses.ready .cache/bigquery.ready .cache/databricks.ready .cache/oldest_dbt.ready: \
+.cache/bouncer.ready .cache/warehouses.ready .cache/bigquery.ready .cache/databricks.ready .cache/oldest_dbt.ready \
+.cache/orchestration.ready: \
 .cache/%.ready: .cache/uv.ready requirements/%.txt
 	$(BASE_PYTHON) -m venv .cache/$*
 	$(BIN)/uv pip install --quiet --python .cache/$*/bin/python --require-hashes -r requirements/$*.txt
