@@ -149,15 +149,16 @@ def test_a_load_killed_while_it_makes_its_tables(warehouse_kind, lake, tmp_path,
     loader.warehouse._create()
     for view in loader.warehouse._views():
         spark.sql(f"drop view {schema}.{view}")
+    tables = Path(spark.conf.get("spark.sql.warehouse.dir").removeprefix("file:")) / f"{schema}.db"
     if warehouse_kind == "delta":
-        warehouse = spark.conf.get("spark.sql.warehouse.dir")
         spark.sql(f"drop table {schema}.forgotten_records")
-        place = f"{warehouse}/{schema}.db/forgotten_records"
-        spark.sql(f"create table delta.`{place}` (path string) using delta")
+        spark.sql(f"create table delta.`{tables}/forgotten_records` (path string) using delta")
+        (tables / "synctrail_records" / "_delta_log" / ".00000000000000000001.json.0.tmp").touch()
     started_again = make_loader(warehouse_kind, tmp_path, spark, schema=schema)
     assert started_again.load(lake).is_complete
     assert [row["record_identifier"] for row in started_again.rows("sync_tracking_records")] == ["a", "b"]
     assert started_again.rows("forgotten_records") == []
+    assert not list(tables.rglob("*.tmp"))
 
 
 @pytest.mark.slow
@@ -183,7 +184,7 @@ def test_loads_killed_at_random_moments(warehouse_kind, delta_settings, lake, tm
     moments = [lifetime * (number + chance.random()) / MANY_KILLS for number in range(MANY_KILLS)]
     rounds = -(-MANY_KILLS // KILLS_PER_ROUND)
     for number in range(rounds):
-        project = new_project(tmp_path / f"round {number}", warehouse_kind, settings)
+        project = new_project(tmp_path / f"round-{number}", warehouse_kind, settings)
         for seconds in moments[number::rounds]:
             kill_a_load(project, lake, seconds)
             remove_half_made_metastore(project.parent)
@@ -215,17 +216,19 @@ def kill_a_load(project: Path, lake: Lake, seconds: float) -> None:
         cwd=project,
         env={**os.environ, "DBT_PROFILES_DIR": str(project)},
         stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
         start_new_session=True,
     ) as process:
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(seconds)
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
-    if process.returncode != -signal.SIGKILL:
-        # The machine has become faster since a load was measured.
-        assert process.returncode == 3
-        kill_a_load(project, lake, seconds * 0.9)
+        if process.wait() == -signal.SIGKILL:
+            return
+        assert process.returncode == 3, process.stderr and process.stderr.read()
+    # The machine has become faster since a load was measured.
+    kill_a_load(project, lake, seconds * 0.9)
 
 
 def remove_half_made_metastore(folder: Path) -> None:

@@ -11,6 +11,7 @@ shows nothing; of two loads of one file at once, the later entry counts.
 from __future__ import annotations
 
 import datetime as dt
+import re
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -50,6 +51,8 @@ _LEDGER_SCHEMA = pa.schema(
 )
 _DELETE_AT_ONCE = {"spark.databricks.delta.retentionDurationCheck.enabled": "false"}
 _DELTA_LOG = "_delta_log"
+# What Delta writes before it gives it the name of a log's entry.
+_UNFINISHED = re.compile(r"\.tmp(\.crc)?$")
 _DELTA_CATALOG = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
 # A load that no lock proves dead is taken for dead after this time.
 _LONGEST_LOAD = dt.timedelta(days=1)
@@ -225,7 +228,7 @@ class SparkWarehouse:
         kept = rows.join(doomed, [_PARTITION, "file_key", "row_no"], "left_anti")
         write_parquet(kept.drop(_PARTITION), fresh, RECORDS.unique_columns, mode="overwrite")
         spark.sql(f"alter table {table} partition ({_PARTITION} = '{load_id}') set location '{fresh}'")
-        _delete_folder(spark, current)
+        _delete(spark, current)
 
     def _open_catalog(self, wait_seconds: float) -> None:
         """Touch the catalog, waiting while another process has its metastore."""
@@ -288,11 +291,14 @@ class SparkWarehouse:
         """
         if not self._holds_lock:
             return
-        spark = _session()
-        described = spark.sql(f"describe schema {_quoted(self._schema)}").collect()
-        folder = f"{next(row.info_value for row in described if row.info_name == 'Location')}/{name}"
-        if [entry for entry, _ in _entries(spark, folder)] == [_DELTA_LOG]:
-            _delete_folder(spark, folder)
+        folder = f"{self._root()}/{name}"
+        if [entry for entry, _ in _entries(_session(), folder)] == [_DELTA_LOG]:
+            _delete(_session(), folder)
+
+    def _root(self) -> str:
+        """Return the folder in which the schema's tables lie."""
+        described = _session().sql(f"describe schema {_quoted(self._schema)}").collect()
+        return str(next(row.info_value for row in described if row.info_name == "Location"))
 
     def _views(self) -> dict[str, str]:
         files, ledger = f"({self._current_files()})", self._table(_LEDGER)
@@ -318,6 +324,12 @@ class SparkWarehouse:
         if not self._has_ledger():
             return
         spark = _session()
+        if self._holds_lock:
+            root = self._root()
+            for name in (*(table.name for table in STAGED_TABLES), _LEDGER, _FORGOTTEN):
+                for entry, place in _entries(spark, f"{root}/{name}/{_DELTA_LOG}"):
+                    if _UNFINISHED.search(entry):
+                        _delete(spark, place)
         ledger = self._table(_LEDGER)
         committed = {row.load_id for row in spark.sql(f"select distinct load_id from {ledger}").collect()}
         for name in (*(table.name for table in STAGED_TABLES), _LEDGER):
@@ -327,7 +339,7 @@ class SparkWarehouse:
                 # A command that was killed while it erased rows: one of the two places is not in use.
                 place = _partition_place(spark, table, load_id)
                 usual = f"{details['Location']}/{_PARTITION}={load_id}"
-                _delete_folder(spark, usual if place == rewritten else rewritten)
+                _delete(spark, usual if place == rewritten else rewritten)
             for folder, load_id in _load_folders(spark, details["Location"], _PARTITION):
                 if load_id in committed or not (self._holds_lock or _is_old(load_id)):
                     continue
@@ -335,7 +347,7 @@ class SparkWarehouse:
                     spark.sql(f"delete from {table} where {_PARTITION} = '{load_id}'")
                 else:
                     spark.sql(f"alter table {table} drop if exists partition ({_PARTITION} = '{load_id}')")
-                _delete_folder(spark, folder)
+                _delete(spark, folder)
 
     def _has_ledger(self) -> bool:
         return bool(_session().catalog.tableExists(self._table(_LEDGER)))
@@ -377,8 +389,8 @@ def _partition_place(spark: SparkSession, table: str, load_id: str) -> str:
     return str(next(row.data_type for row in rows if row.col_name == "Location"))
 
 
-def _delete_folder(spark: SparkSession, folder: str) -> None:
-    path: Any = spark._jvm.org.apache.hadoop.fs.Path(folder)  # type: ignore[union-attr]
+def _delete(spark: SparkSession, place: str) -> None:
+    path: Any = spark._jvm.org.apache.hadoop.fs.Path(place)  # type: ignore[union-attr]
     path.getFileSystem(_hadoop(spark)).delete(path, True)
 
 
