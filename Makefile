@@ -23,6 +23,9 @@ LOADS := integration_tests/tests/test_loads.py
 # Where the tests of the package leave what they ran on each warehouse.
 TALLY := .cache/tally
 export SYNCTRAIL_TEST_TALLY := $(CURDIR)/$(TALLY)
+# Where the environment says that Python shall not keep what it compiles, each start of dbt takes seconds more.
+unexport PYTHONDONTWRITEBYTECODE
+export PYTHONPYCACHEPREFIX := $(CURDIR)/.cache/bytecode
 export UV_CACHE_DIR := $(CURDIR)/.cache/uv
 export UV_LINK_MODE := copy
 export TMPDIR := $(CURDIR)/.cache/tmp

@@ -102,6 +102,7 @@ class Warehouse:
             **os.environ,
             "SYNCTRAIL_DEMO_DIR": str(folder),
             "SYNCTRAIL_DEMO_MEMORY": memory,
+            "SYNCTRAIL_DEMO_JAVA": "",
             "SYNCTRAIL_DEMO_JARS": ",".join(map(str, delta_jars(CHECKOUT / ".cache" / "jars"))),
             "PYSPARK_PYTHON": sys.executable,
         }

@@ -5,7 +5,6 @@ from __future__ import annotations
 import atexit
 import io
 import itertools
-import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
@@ -40,16 +39,6 @@ DELTA_SETTINGS = {
 }
 
 
-@pytest.fixture(scope="session", autouse=True)
-def _bytecode_is_kept() -> Iterator[None]:
-    """Spare the many processes of these tests from compiling pandas and PySpark anew, each and every one."""
-    with pytest.MonkeyPatch.context() as patch:
-        if os.environ.get("PYTHONDONTWRITEBYTECODE"):
-            patch.delenv("PYTHONDONTWRITEBYTECODE")
-            patch.setenv("PYTHONPYCACHEPREFIX", str(CACHE / "bytecode"))
-        yield
-
-
 @pytest.fixture(scope="session")
 def delta_settings() -> dict[str, str]:
     """Give the settings under which a Spark session has Delta; none where its jars cannot be had."""
@@ -80,6 +69,7 @@ def spark(
     home = tmp_path_factory.mktemp("spark")
     settings = {
         **SMALL_SPARK,
+        "spark.driver.memory": "2g",
         "spark.sql.shuffle.partitions": "2",
         "spark.sql.warehouse.dir": str(home / "warehouse"),
         "spark.driver.extraJavaOptions": f"-Dderby.system.home={home}",
