@@ -17,9 +17,12 @@ JOB = Path(__file__).parents[1] / "synctrail_job.py"
 SMALL_SPARK = {
     "spark.master": "local[2]",
     "spark.driver.memory": "1g",
-    # A session that lives for seconds gains nothing from the optimising compiler and a concurrent collector. Without
-    # the one, Java would reserve 48 MB for compiled code: the shared session fills them, and then compiles in circles.
-    "spark.driver.defaultJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m",
+    # A session that lives for seconds gains nothing from the optimising compiler and a concurrent collector.
+    # Without the one, Java would reserve 48 MB for compiled code: the shared session fills them, and then
+    # compiles in circles.
+    "spark.driver.defaultJavaOptions": (
+        "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m"
+    ),
 }
 SMALL = [part for name, value in SMALL_SPARK.items() for part in ("--conf", f"{name}={value}")]
 

@@ -37,8 +37,8 @@ class Spark:
             "spark.hadoop.javax.jdo.option.ConnectionURL": f"{metastore};create=true",
             "spark.driver.extraJavaOptions": f"-Dderby.system.home={folder}",
             "spark.driver.memory": "2g",
-            # Each statement is compiled to classes of its own, which run once: the optimising compiler only costs.
-            # Without it, Java would reserve 48 MB for compiled code, and throw out most of it again and again.
+            # Each statement is compiled to classes of its own, which run once: the optimising compiler only
+            # costs. Without it, Java would reserve 48 MB for compiled code, and compile in circles.
             "spark.driver.defaultJavaOptions": (
                 "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m"
             ),
