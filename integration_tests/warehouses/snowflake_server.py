@@ -10,6 +10,7 @@ import re
 import shutil
 import sys
 import threading
+from contextlib import suppress
 from http import HTTPStatus
 from typing import Any
 
@@ -72,6 +73,7 @@ def creation_sql(catalog: str) -> str:
 
 # https://docs.snowflake.com/en/sql-reference/sql/drop-stage and https://docs.snowflake.com/en/sql-reference/sql/remove
 _DROP_STAGE = re.compile(r"drop\s+stage\s+(?:if\s+exists\s+)?(?P<name>[\w.]+)", re.IGNORECASE)
+_ABORT = re.compile(r"select\s+system\$abort_transaction\(\d+\)", re.IGNORECASE)
 _REMOVE = re.compile(r"remove\s+@(?P<name>[\w.]+)(?P<path>/\S*)?", re.IGNORECASE)
 
 
@@ -80,6 +82,8 @@ def execute(
 ) -> FakeSnowflakeCursor:
     """Execute a statement; one that fails ends its transaction, in which DuckDB would refuse all others."""
     try:
+        if _ABORT.fullmatch(command):
+            command = _without_transactions(cursor)
         for form in (_DROP_STAGE, _REMOVE):
             if found := form.fullmatch(command):
                 command = _without_stage(cursor, found)
@@ -105,6 +109,15 @@ def _without_stage(cursor: FakeSnowflakeCursor, found: re.Match[str]) -> str:
             parts,
         )
     return "select 'removed' as result"
+
+
+def _without_transactions(cursor: FakeSnowflakeCursor) -> str:
+    """End the transactions of all other sessions, whose numbers fakesnow has not; return what says so."""
+    for session in fakesnow.server.sessions.values():
+        if session is not cursor._conn:
+            with suppress(duckdb.Error):
+                session._duck_conn.rollback()
+    return "select 'aborted' as result"
 
 
 def _as_of_snowflake(error: Exception) -> Any:

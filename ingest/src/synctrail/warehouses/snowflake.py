@@ -164,18 +164,21 @@ class SnowflakeWarehouse:
         with self._session.connected():
             changed = self._temporary("changed_files", commit.files)
             staged = {table: self._copied(table.name, table.schema) for table in STAGED_TABLES}
-            with self._lock.transaction():
+            with self._lock.transaction() as ours:
                 if changed:
-                    self._delete_records(changed)
-                    self._insert_records(changed, staged[RECORDS], commit)
+                    self._delete_records(changed, ours)
+                    self._insert_records(changed, staged[RECORDS], commit, ours)
                     for table in (RUN_METADATA, FACTS):
-                        self._replace_rows(table, changed, staged[table], commit.load_id)
-                    self._replace_ledger_rows(changed)
+                        self._replace_rows(table, changed, staged[table], commit.load_id, ours)
+                    self._replace_ledger_rows(changed, ours)
                 history = commit.finished_history()
-                columns = ", ".join(HISTORY_SCHEMA.names)
-                values = ", ".join(f"%({name})s" for name in HISTORY_SCHEMA.names)
+                values = ", ".join(
+                    f"cast(%({field.name})s as {_TYPES[field.type]})" for field in HISTORY_SCHEMA
+                )
                 self._session.execute(
-                    f"insert into {self._table('load_history')} ({columns}) values ({values})", history
+                    f"insert into {self._table('load_history')} ({', '.join(HISTORY_SCHEMA.names)})"
+                    f" select {values} where {ours}",
+                    history,
                 )
         return history
 
@@ -184,9 +187,9 @@ class SnowflakeWarehouse:
         with self._session.connected():
             changed = self._temporary("changed_files", files)
             if changed:
-                with self._lock.transaction():
-                    self._delete_records(changed)
-                    self._replace_ledger_rows(changed)
+                with self._lock.transaction() as ours:
+                    self._delete_records(changed, ours)
+                    self._replace_ledger_rows(changed, ours)
 
     def forgotten(self) -> pa.Table:
         """Return the tombstones; empty if there is no such table yet."""
@@ -203,14 +206,16 @@ class SnowflakeWarehouse:
             added = self._temporary("new_tombstones", tombstones)
             erased = self._temporary("people", people)
             within = self._temporary("syncs", chosen)
-            with self._lock.transaction():
+            with self._lock.transaction() as ours:
                 if added:
-                    self._append("forgotten_records", FORGOTTEN_SCHEMA, added)
-                condition = f" and sync_id in (select sync_id from {within})" if within else ""
-                return self._session.execute(
+                    self._append("forgotten_records", FORGOTTEN_SCHEMA, added, ours)
+                in_syncs = f" and sync_id in (select sync_id from {within})" if within else ""
+                rows_erased = self._session.execute(
                     f"delete from {self._table('sync_tracking_records')}"
-                    f" where record_identifier in (select record_identifier from {erased}){condition}"
+                    f" where record_identifier in (select record_identifier from {erased}){in_syncs}"
+                    f" and {ours}"
                 )
+        return rows_erased
 
     def _create(self) -> None:
         """Create what is missing; of what is there, only the owner might create it once more."""
@@ -234,44 +239,48 @@ class SnowflakeWarehouse:
         if _LOCK_TABLE not in there:
             self._lock.create()
 
-    def _delete_records(self, changed: str) -> None:
+    def _delete_records(self, changed: str, ours: str) -> None:
         self._session.execute(
-            f"delete from {self._table('sync_tracking_records')} where _source_file in"
+            f"delete from {self._table('sync_tracking_records')} where {ours} and _source_file in"
             f" (select path from {self._table('load_files')} where path in (select path from {changed}))"
         )
 
-    def _insert_records(self, changed: str, staged: str | None, commit: Commit) -> None:
+    def _insert_records(self, changed: str, staged: str | None, commit: Commit, ours: str) -> None:
         inserted = 0
         if staged:
             columns = ", ".join(TABLES["sync_tracking_records"].names)
             rows = f"(select *, '{commit.load_id}' as load_id from {staged})"
             inserted = self._session.execute(
                 f"insert into {self._table('sync_tracking_records')} ({columns})"
-                f" {records_view(changed, rows)}"
+                f" {records_view(changed, rows)} and {ours}"
             )
         check_arrived(inserted, commit.history["rows_loaded"], self._place(RECORDS.name))
 
-    def _replace_rows(self, table: StagedTable, changed: str, staged: str | None, load_id: str) -> None:
+    def _replace_rows(
+        self, table: StagedTable, changed: str, staged: str | None, load_id: str, ours: str
+    ) -> None:
         target, columns = self._table(table.name), ", ".join(table.schema.names)
         self._session.execute(
-            f"delete from {target} where (load_id, file_key) in (select load_id, file_key"
+            f"delete from {target} where {ours} and (load_id, file_key) in (select load_id, file_key"
             f" from {self._table('load_files')} where path in (select path from {changed}))"
         )
         if staged:
             self._session.execute(
                 f"insert into {target} ({columns}, load_id)"
-                f" select {columns}, '{load_id}' from {staged} where _outcome is null"
+                f" select {columns}, '{load_id}' from {staged} where _outcome is null and {ours}"
             )
 
-    def _replace_ledger_rows(self, changed: str) -> None:
+    def _replace_ledger_rows(self, changed: str, ours: str) -> None:
         self._session.execute(
-            f"delete from {self._table('load_files')} where path in (select path from {changed})"
+            f"delete from {self._table('load_files')} where {ours} and path in (select path from {changed})"
         )
-        self._append("load_files", FILES_SCHEMA, changed)
+        self._append("load_files", FILES_SCHEMA, changed, ours)
 
-    def _append(self, table: str, schema: pa.Schema, rows: str) -> None:
+    def _append(self, table: str, schema: pa.Schema, rows: str, ours: str) -> None:
         columns = ", ".join(schema.names)
-        self._session.execute(f"insert into {self._table(table)} ({columns}) select {columns} from {rows}")
+        self._session.execute(
+            f"insert into {self._table(table)} ({columns}) select {columns} from {rows} where {ours}"
+        )
 
     def _temporary(self, name: str, rows: pa.Table) -> str | None:
         """Return a temporary table of these rows; none where there are no rows."""

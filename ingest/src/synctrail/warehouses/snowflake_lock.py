@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from synctrail.errors import BusyError
+from synctrail.errors import BusyError, WarehouseError
 from synctrail.lock import acquire, this_process
 from synctrail.warehouses.snowflake_session import EXISTS_ALREADY, LOCK_TIMED_OUT, Session, ignored
 
@@ -30,7 +30,11 @@ class SnowflakeLock:
     nobody takes the lock of a load that is committing, and a load whose lock was taken commits nothing
     (https://docs.snowflake.com/en/sql-reference/transactions#resource-locking).
 
-    The transaction of a session that is lost is ended by Snowflake; until then, others are refused.
+    Snowflake ends the transaction of a session that is lost, or silent for five minutes while others wait for
+    it; until then they are refused
+    (https://docs.snowflake.com/en/sql-reference/transactions#aborting-transactions). What the session then goes
+    on to execute is in no transaction, and is committed by itself: so each statement has a condition that holds
+    within its transaction alone, by a value that the transaction has written into the row.
 
     Args:
         session: the session that takes the lock.
@@ -55,7 +59,8 @@ class SnowflakeLock:
         with ignored(EXISTS_ALREADY):
             self._session.execute(
                 f"create table {self._table} as select cast(null as varchar) as token,"
-                " cast(null as varchar) as holder, cast(null as timestamp_tz) as held_until"
+                " cast(null as varchar) as holder, cast(null as timestamp_tz) as held_until,"
+                " cast(null as varchar) as writing"
             )
 
     @contextmanager
@@ -84,23 +89,34 @@ class SnowflakeLock:
             self._token = ""
 
     @contextmanager
-    def transaction(self) -> Iterator[None]:
+    def transaction(self) -> Iterator[str]:
         """Begin a transaction in which nobody else writes, and commit it at the end of the block.
+
+        It gives the condition that every statement of the block must have, so that none is executed outside.
 
         Raises:
             BusyError: somebody else has the lock by now.
+            WarehouseError: Snowflake has ended the transaction.
 
         """
         with self._in_transaction:
             self._session.execute("begin transaction")
             try:
-                if not self._session.execute(*self._renewal()):
+                writing = secrets.token_hex(8)
+                if not self._session.execute(*self._renewal(writing)):
                     raise BusyError(
                         f"another load has taken over ({self._holder()}), since this one was not heard of for"
                         f" {LEASE_SECONDS} seconds; nothing of it was kept: run it again"
                     )
-                yield
-                self._session.execute("commit")
+                row = f"select 1 from {self._table} where writing = '{writing}'"
+                try:
+                    yield f"exists ({row})"
+                    self._session.execute("commit")
+                except WarehouseError:
+                    # It may be but a consequence.
+                    self._check(row)
+                    raise
+                self._check(row)
             except BaseException:
                 self._session.attempt("rollback")
                 raise
@@ -123,9 +139,19 @@ class SnowflakeLock:
         found = self._session.query(f"select holder from {self._table} where holder is not null")
         return str(found[0][0]) if found else "another process"
 
-    def _renewal(self) -> tuple[str, dict[str, str]]:
-        sql = f"update {self._table} set held_until = {_LEASE_END} where token = %(token)s"
-        return sql, {"token": self._token}
+    def _renewal(self, writing: str = "") -> tuple[str, dict[str, str]]:
+        sql = (
+            f"update {self._table} set held_until = {_LEASE_END}, writing = %(writing)s"
+            " where token = %(token)s"
+        )
+        return sql, {"token": self._token, "writing": writing}
+
+    def _check(self, row: str) -> None:
+        if not self._session.query(row):
+            raise WarehouseError(
+                "Snowflake has ended the transaction, which was silent for too long; what it was to write is"
+                " kept whole or not at all: run the command again"
+            )
 
     def _renew_until(self, ended: threading.Event) -> None:
         """Renew the lock while its holder is at work; where that fails, the next transaction tells."""
