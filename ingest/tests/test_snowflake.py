@@ -475,6 +475,10 @@ def test_what_an_account_refuses_is_told_in_one_line(project, lake):
                 pytest.fail("the load began")
             assert "\n" not in str(error.value)
             assert "the-secret-one" not in str(error.value)
+    nobody = {**snowflake_settings(), "port": 1, "connect_timeout": 2}
+    with pytest.raises(WarehouseError, match=r"^cannot connect to Snowflake .*; correct the target") as error:
+        open_snowflake(nobody, "census_lake").check()
+    assert "\n" not in str(error.value)
     with account(wrong, lambda _: may_not) as target:
         write_profile(project, {"dev": target})
         refused = load(project, lake.root)

@@ -30,11 +30,11 @@ class SnowflakeLock:
     nobody takes the lock of a load that is committing, and a load whose lock was taken commits nothing
     (https://docs.snowflake.com/en/sql-reference/transactions#resource-locking).
 
-    Snowflake ends the transaction of a session that is lost, or silent for five minutes while others wait for
-    it; until then they are refused
-    (https://docs.snowflake.com/en/sql-reference/transactions#aborting-transactions). What the session then goes
-    on to execute is in no transaction, and is committed by itself: so each statement has a condition that holds
-    within its transaction alone, by a value that the transaction has written into the row.
+    Snowflake ends the transaction of a session that is lost, or silent for minutes while others wait for it,
+    and they are refused until then
+    (https://docs.snowflake.com/en/sql-reference/transactions#aborting-transactions). What the session then
+    goes on to execute is in no transaction, and is committed by itself: so each statement has a condition
+    that holds within its transaction alone, by a value that the transaction has written into the row.
 
     Args:
         session: the session that takes the lock.

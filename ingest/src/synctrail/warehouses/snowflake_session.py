@@ -22,7 +22,8 @@ _NO_TRANSFER = range(253000, 254000)
 # Of sessions and their tokens: the session will run no more statements.
 _SESSION_IS_GONE = range(390100, 390200)
 
-_NETWORK_SECONDS = 300
+# To the connector it is the limit of a statement as well: beyond it, one that runs is cancelled.
+_NETWORK_SECONDS = 6 * 3600
 # https://docs.snowflake.com/en/sql-reference/parameters
 _PARAMETERS = {
     "TIMEZONE": "UTC",
