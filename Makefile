@@ -13,7 +13,8 @@ UV_VERSION := 0.13.8
 
 BIN := .venv/bin
 PYTHON := $(BIN)/python
-WAREHOUSES_PYTEST = PYTHONPATH=ingest/src .cache/warehouses/bin/python -m pytest
+WAREHOUSES_PYTEST = PYTHONPATH=ingest/src PYSPARK_PYTHON=$(CURDIR)/.cache/warehouses/bin/python \
+  .cache/warehouses/bin/python -m pytest
 JAVA = $(shell $(PYTHON) -m synctrail.java 2>/dev/null)
 export JAVA_HOME = $(JAVA)
 export PYSPARK_PYTHON := $(CURDIR)/$(PYTHON)
@@ -89,8 +90,9 @@ test-warehouses: test-package test-oldest-dbt test-spark test-parquet test-stand
 	$(PYTHON) integration_tests/show_tally.py $(TALLY)
 
 .PHONY: test-stand-ins
-test-stand-ins: .cache/warehouses.ready .cache/deps.ready  ## The same on stand-ins for Snowflake (fakesnow) and Redshift (Postgres with look-alikes)
+test-stand-ins: .cache/warehouses.ready .cache/deps.ready  ## The same, and the loader into Snowflake, on stand-ins for Snowflake (fakesnow) and Redshift (Postgres with look-alikes)
 	rm -f $(TALLY)/{snowflake,redshift}-*
+	$(WAREHOUSES_PYTEST) ingest/tests -k snowflake --ignore ingest/tests/test_object_store.py
 	$(WAREHOUSES_PYTEST) -n 2 integration_tests/tests --warehouse snowflake --warehouse redshift -m every_warehouse
 	$(WAREHOUSES_PYTEST) -n 2 integration_tests/tests/test_shipped_tests.py --warehouse snowflake --warehouse redshift -m "not every_warehouse"
 

@@ -13,6 +13,10 @@ from typing import Any
 import yaml
 
 SCRIPTS = Path(sys.executable).parent
+# The environment of the stand-ins has the package on its path alone, and no script.
+SYNCTRAIL = (
+    [SCRIPTS / "synctrail"] if (SCRIPTS / "synctrail").exists() else [sys.executable, "-m", "synctrail"]
+)
 JOB = Path(__file__).parents[1] / "synctrail_job.py"
 SMALL_SPARK = {
     "spark.master": "local[2]",
@@ -62,7 +66,7 @@ def synctrail(
 ) -> subprocess.CompletedProcess[str]:
     """Run a command in a project; ``before_start`` is called in the new process."""
     return subprocess.run(
-        [SCRIPTS / "synctrail", *arguments],
+        [*SYNCTRAIL, *arguments],
         cwd=project,
         env={**os.environ, "DBT_PROFILES_DIR": str(project), **environment},
         preexec_fn=before_start,

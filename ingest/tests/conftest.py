@@ -5,9 +5,11 @@ from __future__ import annotations
 import atexit
 import io
 import itertools
+import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +31,8 @@ from synctrail.warehouses.postgres import PostgresWarehouse
 from synctrail.warehouses.spark import SparkWarehouse
 
 CACHE = Path(__file__).parents[2] / ".cache"
-WAREHOUSES = ("duckdb", "postgres", "delta", "parquet")
+# Where there is fakesnow, the environment is that of the stand-ins, and all else is tested in another.
+WAREHOUSES = ("snowflake",) if find_spec("fakesnow") else ("duckdb", "postgres", "delta", "parquet")
 DELTA_SETTINGS = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
@@ -142,6 +145,28 @@ def postgres_settings() -> dict[str, Any]:
     }
 
 
+@cache
+def snowflake_settings() -> dict[str, Any]:
+    """Start a stand-in for Snowflake, which ends with this process; return a target that leads there."""
+    from warehouses.snowflake_process import SnowflakeProcess  # noqa: PLC0415 - as above
+
+    folder = tempfile.TemporaryDirectory(prefix="synctrail-fakesnow-")
+    server = SnowflakeProcess(Path(folder.name))
+    atexit.register(folder.cleanup)
+    atexit.register(server.stop)
+    return {
+        "type": "snowflake",
+        "account": "fakesnow",
+        "host": "127.0.0.1",
+        "port": server.port,
+        "protocol": "http",
+        "user": "ann",
+        "password": "none",
+        "database": "shop",
+        "schema": "models",
+    }
+
+
 _schemas = (f"census_lake_{number}" for number in itertools.count())
 
 
@@ -165,6 +190,12 @@ def make_loader(kind: str, folder: Path, spark: SparkSession, *, schema: str | N
             return [{name: _naive(value) for name, value in row.items()} for row in rows]
 
         return Loader(PostgresWarehouse(postgres_settings(), schema), spark, select_postgres)
+    if kind == "snowflake":
+        # Only the environment of the stand-ins has Snowflake's connector.
+        from snowflake_look import open_snowflake, select_snowflake  # noqa: PLC0415
+
+        warehouse = open_snowflake(snowflake_settings(), schema)
+        return Loader(warehouse, spark, lambda table: select_snowflake(snowflake_settings(), schema, table))
 
     def select_spark(table: str) -> list[dict[str, Any]]:
         rows = spark.table(f"{schema}.{table}").toArrow().to_pylist()

@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import os
-import socket
-import subprocess
-import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-import pytest
 import snowflake.connector
 
-from warehouses.warehouse import MODEL_SCHEMA, STAGING_SCHEMA, aware, staging_table
+from warehouses.snowflake_process import SnowflakeProcess
+from warehouses.warehouse import MODEL_SCHEMA, STAGING_SCHEMA, aware, load_by_command, staging_table
 
-_SERVER = Path(__file__).with_name("snowflake_server.py")
-_START_SECONDS = 60
 _TYPES = {
     pa.string(): "varchar",
     pa.timestamp("us", tz="UTC"): "timestamp_tz",
@@ -35,19 +29,12 @@ class Snowflake:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = int(free.getsockname()[1])
-        with (folder / "fakesnow.log").open("wb") as log:
-            # Safe path: beside the program lies a module of the name of Snowflake's own package.
-            command: list[str | Path] = [sys.executable, "-P", _SERVER, str(port)]
-            self._server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=log, stderr=log)
-        self._wait_for(port)
-        os.environ["SYNCTRAIL_TEST_SNOWFLAKE_PORT"] = str(port)
+        self._server = SnowflakeProcess(folder)
+        os.environ["SYNCTRAIL_TEST_SNOWFLAKE_PORT"] = str(self._server.port)
         self._connection = snowflake.connector.connect(
             account="fakesnow",
             host="127.0.0.1",
-            port=port,
+            port=self._server.port,
             protocol="http",
             user="test",
             password="test",
@@ -55,18 +42,6 @@ class Snowflake:
             network_timeout=300,
         )
         self.schemas = {STAGING_SCHEMA, MODEL_SCHEMA}
-
-    def _wait_for(self, port: int) -> None:
-        deadline = time.monotonic() + _START_SECONDS
-        while True:
-            assert self._server.poll() is None, "fakesnow ended; its log is fakesnow.log"
-            try:
-                socket.create_connection(("127.0.0.1", port), timeout=1).close()
-            except OSError:
-                assert time.monotonic() < deadline, "fakesnow does not answer; its log is fakesnow.log"
-                time.sleep(0.1)
-            else:
-                return
 
     def write_staging(self, tables: dict[str, list[dict[str, object]]]) -> None:
         """Make the staging tables hold exactly these rows."""
@@ -93,8 +68,8 @@ class Snowflake:
             )
 
     def load(self, lake: Path) -> None:
-        """Skip the test: the loader does not load into Snowflake yet."""
-        pytest.skip("the loader does not load into Snowflake yet")
+        """Load what is new in a lake, by the command."""
+        load_by_command(lake, self.target)
 
     def query(self, sql: str) -> list[dict[str, Any]]:
         """Return the rows of a query; timestamps are aware, in UTC; names are in lower case."""
@@ -113,6 +88,6 @@ class Snowflake:
             self._execute(f"drop schema if exists {schema} cascade")
 
     def close(self) -> None:
-        """Stop the server, which lives as long as its standard input."""
+        """Stop the server."""
         self._connection.close()
-        self._server.communicate(timeout=30)
+        self._server.stop()

@@ -1,17 +1,22 @@
 """Serves fakesnow, a Snowflake look-alike on DuckDB, over HTTP; a program of its own: PORT.
 
-What fakesnow lacks of what dbt-snowflake sends is put right here, so that dbt uses its real adapter.
+What fakesnow lacks of what dbt-snowflake and the loader send is put right here, so that both are what users
+run.
 """
 
 from __future__ import annotations
 
+import re
+import shutil
 import sys
 import threading
+from contextlib import suppress
 from http import HTTPStatus
 from typing import Any
 
 import duckdb
 import fakesnow.arrow
+import fakesnow.copy_into
 import fakesnow.cursor
 import fakesnow.info_schema
 import fakesnow.macros
@@ -22,10 +27,15 @@ import uvicorn
 from fakesnow.cursor import FakeSnowflakeCursor
 from fakesnow.dialect import parse_one
 from fakesnow.instance import FakeSnow
+from fakesnow.transforms import stage
+from snowflake.connector.errors import ProgrammingError
 from sqlglot import exp
 from starlette.responses import JSONResponse
 
 _execute = FakeSnowflakeCursor.execute
+_copy_into = fakesnow.copy_into.copy_into
+_source_glob = fakesnow.copy_into._source_glob
+_pattern = threading.local()
 _creation_sql = fakesnow.macros.creation_sql
 _insert_table_comment_sql = fakesnow.info_schema.insert_table_comment_sql
 _timestamp_to_sf_struct = fakesnow.arrow.timestamp_to_sf_struct
@@ -61,17 +71,79 @@ def creation_sql(catalog: str) -> str:
     return functions.replace(member, by_place) + _FUNCTIONS.format(catalog=catalog)
 
 
-def execute(cursor: FakeSnowflakeCursor, *arguments: Any, **options: Any) -> FakeSnowflakeCursor:
+# https://docs.snowflake.com/en/sql-reference/sql/drop-stage and https://docs.snowflake.com/en/sql-reference/sql/remove
+_DROP_STAGE = re.compile(r"drop\s+stage\s+(?:if\s+exists\s+)?(?P<name>[\w.]+)", re.IGNORECASE)
+_ABORT = re.compile(r"select\s+system\$abort_transaction\(\d+\)", re.IGNORECASE)
+_REMOVE = re.compile(r"remove\s+@(?P<name>[\w.]+)(?P<path>/\S*)?", re.IGNORECASE)
+
+
+def execute(
+    cursor: FakeSnowflakeCursor, command: str, *arguments: Any, **options: Any
+) -> FakeSnowflakeCursor:
     """Execute a statement; one that fails ends its transaction, in which DuckDB would refuse all others."""
     try:
-        return _execute(cursor, *arguments, **options)
-    except Exception:
+        if _ABORT.fullmatch(command):
+            command = _without_transactions(cursor)
+        for form in (_DROP_STAGE, _REMOVE):
+            if found := form.fullmatch(command):
+                command = _without_stage(cursor, found)
+        return _execute(cursor, command, *arguments, **options)
+    except Exception as error:
         try:
             cursor._duck_conn.execute("select 1")
         except duckdb.Error:
             cursor._duck_conn.rollback()
             cursor._conn._in_transaction = False
-        raise
+        raise _as_of_snowflake(error) from error
+
+
+def _without_stage(cursor: FakeSnowflakeCursor, found: re.Match[str]) -> str:
+    """Remove a stage, or files of it; return a statement that says so."""
+    parts = stage.parts_from_var(found["name"], cursor._conn.database, cursor._conn.schema)
+    path = str(found.groupdict().get("path") or "").strip("/")
+    shutil.rmtree(stage.internal_dir(".".join(parts), path), ignore_errors=True)
+    if found.re is _DROP_STAGE:
+        cursor._duck_conn.execute(
+            "delete from _fs_global._fs_information_schema._fs_stages"
+            " where (database_name, schema_name, name) = (?, ?, ?)",
+            parts,
+        )
+    return "select 'removed' as result"
+
+
+def _without_transactions(cursor: FakeSnowflakeCursor) -> str:
+    """End the transactions of all other sessions, whose numbers fakesnow has not; return what says so."""
+    for session in fakesnow.server.sessions.values():
+        if session is not cursor._conn:
+            with suppress(duckdb.Error):
+                session._duck_conn.rollback()
+    return "select 'aborted' as result"
+
+
+def _as_of_snowflake(error: Exception) -> Any:
+    """Return an error with the number that Snowflake gives it, where fakesnow has another."""
+    if isinstance(error, duckdb.TransactionException) and "onflict" in str(error):
+        # Snowflake waits for the other transaction, up to LOCK_TIMEOUT, and then says so.
+        return ProgrammingError(msg=f"Lock timeout: {error}", errno=625, sqlstate="57014")
+    if isinstance(error, ProgrammingError) and "already exists" in str(error.msg):
+        return ProgrammingError(msg=error.msg, errno=2002, sqlstate="42710")
+    return error
+
+
+def copy_into(connection: Any, database: str, schema: str, statement: exp.Copy, *others: Any) -> str:
+    """Copy only those files whose path matches the statement's pattern."""
+    parameters = statement.args.get("params") or []
+    _pattern.text = next(
+        (each.expression.name for each in parameters if each.name.upper() == "PATTERN"), None
+    )
+    statement.set("params", [each for each in parameters if each.name.upper() != "PATTERN"])
+    return str(_copy_into(connection, database, schema, statement, *others))
+
+
+def source_glob(source: str, connection: Any) -> list[str]:
+    """List the files of a stage that match the pattern of the statement, if it has one."""
+    pattern = getattr(_pattern, "text", None)
+    return [file for file in _source_glob(source, connection) if not pattern or re.fullmatch(pattern, file)]
 
 
 class Answer(JSONResponse):
@@ -145,6 +217,8 @@ def timestamp_to_sf_struct(timestamps: pa.Array | pa.ChunkedArray) -> pa.Array:
 def main() -> None:
     """Serve until the standard input ends, as it does with whoever started the program."""
     FakeSnowflakeCursor.execute = execute
+    fakesnow.copy_into._source_glob = source_glob
+    fakesnow.cursor.copy_into = copy_into
     fakesnow.macros.creation_sql = creation_sql
     fakesnow.cursor.parse_one = parse
     fakesnow.server.JSONResponse = Answer

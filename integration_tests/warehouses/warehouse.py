@@ -49,7 +49,7 @@ class Warehouse(Protocol):
 
 def load_by_command(lake: Path, target: str) -> None:
     """Load what is new in a lake into a target of the project's, as users do."""
-    command: list[str | Path] = [Path(sys.executable).parent / "synctrail", "load", lake]
+    command: list[str | Path] = [sys.executable, "-m", "synctrail", "load", lake]
     command += ["--project-dir", PROJECT, "--profiles-dir", PROJECT, "--target", target]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -36,6 +36,8 @@ from synctrail.options import (
     SchemaName,
     Since,
     SparkSettings,
+    Stage,
+    StageUrl,
     Syncs,
     TargetName,
     Wait,
@@ -80,6 +82,8 @@ def load(  # noqa: PLR0917 - typer reads the options off it
     payload: Payload = None,
     redact: Redact = None,
     privacy: PrivacyFile = None,
+    stage: Stage = None,
+    stage_url: StageUrl = None,
     conf: SparkSettings = None,
     wait: Wait = 0,
     log_format: Logs = LogFormat.TEXT,
@@ -92,7 +96,9 @@ def load(  # noqa: PLR0917 - typer reads the options off it
     quarantined; 2 wrong usage; 1 failed, and nothing of the load was kept.
     """
     _reporter.use_json(log_format is LogFormat.JSON)
-    warehouse = chosen_warehouse(project_dir, profiles_dir, profile, target, schema)
+    warehouse = chosen_warehouse(
+        project_dir, profiles_dir, profile, target, schema, stage=stage, stage_url=stage_url
+    )
     options = {
         "selection": selection_of(org, sync, since),
         "privacy": read_privacy(payload.value if payload else None, redact or [], privacy),
@@ -114,6 +120,8 @@ def retry(  # noqa: PLR0917 - typer reads the options off it
     payload: Payload = None,
     redact: Redact = None,
     privacy: PrivacyFile = None,
+    stage: Stage = None,
+    stage_url: StageUrl = None,
     conf: SparkSettings = None,
     wait: Wait = 0,
     log_format: Logs = LogFormat.TEXT,
@@ -125,7 +133,9 @@ def retry(  # noqa: PLR0917 - typer reads the options off it
     its last line on standard output and its exit codes are those of load.
     """
     _reporter.use_json(log_format is LogFormat.JSON)
-    warehouse = chosen_warehouse(project_dir, profiles_dir, profile, target, schema)
+    warehouse = chosen_warehouse(
+        project_dir, profiles_dir, profile, target, schema, stage=stage, stage_url=stage_url
+    )
     options = {
         "selection": selection_of(org, sync),
         "privacy": read_privacy(payload.value if payload else None, redact or [], privacy),

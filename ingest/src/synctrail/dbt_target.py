@@ -20,19 +20,24 @@ from synctrail.contract import DEFAULT_SCHEMA
 from synctrail.errors import UsageError
 
 SCHEMA_VARIABLE = "synctrail_census_lake_schema"
+DATABASE_VARIABLE = "synctrail_census_lake_database"
 
 _CONVERTED = re.compile(r"\|\s*as_(?:number|bool|native)\b")
 
 
 @dataclass(frozen=True)
 class Target:
-    """One output of a dbt profile, rendered, and the schema that staging goes to."""
+    """One output of a dbt profile, rendered, and the schema that staging goes to.
+
+    ``database`` is where the project's variable says that staging is, if it is not the output's own.
+    """
 
     profile: str
     name: str
     adapter: str
     settings: Mapping[str, Any]
     schema: str
+    database: str | None = None
 
 
 def read_target(
@@ -75,7 +80,8 @@ def read_target(
         name=chosen,
         adapter=str(settings.get("type")),
         settings=settings,
-        schema=schema or _schema_variable(project) or DEFAULT_SCHEMA,
+        schema=schema or _variable(project, SCHEMA_VARIABLE) or DEFAULT_SCHEMA,
+        database=_variable(project, DATABASE_VARIABLE),
     )
 
 
@@ -108,14 +114,14 @@ def _choose(named: Mapping[str, Any], name: str, what: str, path: Path) -> dict[
     return chosen
 
 
-def _schema_variable(project: Mapping[str, Any]) -> str | None:
-    """Return the variable as dbt scopes it: under the project's name or the package's, or for all."""
+def _variable(project: Mapping[str, Any], name: str) -> str | None:
+    """Return a variable as dbt scopes it: under the project's name or the package's, or for all."""
     variables = project.get("vars")
     if not isinstance(variables, dict):
         return None
     for scope in (variables.get(project.get("name")), variables.get("synctrail"), variables):
-        if isinstance(scope, dict) and scope.get(SCHEMA_VARIABLE):
-            return str(scope[SCHEMA_VARIABLE])
+        if isinstance(scope, dict) and scope.get(name):
+            return str(scope[name])
     return None
 
 

@@ -18,7 +18,18 @@ _LOCK = TypeVar("_LOCK")
 _POLL_SECONDS = 0.2
 
 
-def acquire(try_lock: Callable[[], _LOCK | None], holder: Callable[[], str], wait_seconds: float) -> _LOCK:
+def this_process() -> str:
+    """Return what others are told who meet a lock of this process."""
+    return f"process {os.getpid()} on {socket.gethostname()}"
+
+
+def acquire(
+    try_lock: Callable[[], _LOCK | None],
+    holder: Callable[[], str],
+    wait_seconds: float,
+    *,
+    poll_seconds: float = _POLL_SECONDS,
+) -> _LOCK:
     """Return the lock that ``try_lock`` gives once nobody else has it.
 
     Raises:
@@ -31,7 +42,7 @@ def acquire(try_lock: Callable[[], _LOCK | None], holder: Callable[[], str], wai
             raise BusyError(
                 f"another load is running ({holder()}); wait for it to end, or give --wait SECONDS"
             )
-        time.sleep(_POLL_SECONDS)
+        time.sleep(poll_seconds)
     return lock
 
 

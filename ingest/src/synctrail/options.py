@@ -51,6 +51,24 @@ SchemaName = Annotated[
         "--schema", help="Schema of the staging tables; else the variable synctrail_census_lake_schema."
     ),
 ]
+Stage = Annotated[
+    str | None,
+    typer.Option(
+        metavar="[[DB.]SCHEMA.]STAGE[/PATH]",
+        envvar="SYNCTRAIL_STAGE",
+        help="Snowflake: your stage, internal or external; else a temporary one.",
+        show_default=False,
+    ),
+]
+StageUrl = Annotated[
+    str | None,
+    typer.Option(
+        metavar="URL",
+        envvar="SYNCTRAIL_STAGE_URL",
+        help="Snowflake: where Spark writes for an external stage; else to the stage's own URL.",
+        show_default=False,
+    ),
+]
 SparkSettings = Annotated[
     list[str] | None,
     typer.Option("--conf", metavar="NAME=VALUE", help="A setting of Spark; may be repeated."),
@@ -100,6 +118,9 @@ def chosen_warehouse(
     profile: str | None,
     target: str | None,
     schema: str | None,
+    *,
+    stage: str | None = None,
+    stage_url: str | None = None,
 ) -> Warehouse:
     """Return the warehouse of the dbt target that the options choose.
 
@@ -110,7 +131,7 @@ def chosen_warehouse(
     chosen = read_target(
         project_dir=project_dir, profiles_dir=profiles_dir, profile=profile, target=target, schema=schema
     )
-    return open_warehouse(chosen)
+    return open_warehouse(chosen, stage=stage, stage_url=stage_url)
 
 
 def session(warehouse: Warehouse, conf: list[str] | None, *, debug: bool) -> SparkSession:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -95,10 +96,17 @@ def write_parquet(
     writer.parquet(folder)
 
 
-def stage_as_parquet(folder: Path, table: StagedTable, rows: DataFrame) -> DataFrame:
-    """Write a load's rows to a folder that driver and executors share; return them as they were written."""
-    write_parquet(rows, f"file:{folder}", table.unique_columns)
-    return rows.sparkSession.read.option("__globPaths__", "false").parquet(f"file:{folder}")
+def stage_as_parquet(folder: Path | str, table: StagedTable, rows: DataFrame) -> DataFrame:
+    """Write a load's rows to a folder, or a URL, that driver and executors share; return them as written."""
+    place = folder if isinstance(folder, str) else f"file:{folder}"
+    write_parquet(rows, place, table.unique_columns)
+    return rows.sparkSession.read.option("__globPaths__", "false").parquet(place)
+
+
+def delete_folder(spark: SparkSession, place: str) -> None:
+    """Delete a folder of any Hadoop filesystem, if it is there."""
+    path: Any = spark._jvm.org.apache.hadoop.fs.Path(place)  # type: ignore[union-attr]
+    path.getFileSystem(spark._jsc.hadoopConfiguration()).delete(path, True)
 
 
 def outcomes_in(staged: DataFrame) -> list[Outcome]:

@@ -10,18 +10,30 @@ from synctrail.errors import UsageError
 from synctrail.warehouses.base import Warehouse
 
 
-def open_warehouse(target: Target) -> Warehouse:
+def open_warehouse(target: Target, *, stage: str | None = None, stage_url: str | None = None) -> Warehouse:
     """Return the warehouse of a dbt target; nothing is connected yet.
+
+    Args:
+        target: the target, of any adapter.
+        stage: a stage of Snowflake's, see :class:`~synctrail.warehouses.snowflake.SnowflakeWarehouse`.
+        stage_url: where Spark writes for it, if not to its own URL.
 
     Raises:
         UsageError: the target's adapter is not supported, or its settings are not enough.
 
     """
+    if target.adapter == "snowflake":
+        return _snowflake(target, stage, stage_url)
+    if stage or stage_url:
+        raise UsageError(
+            f"target '{target.name}' is of type {target.adapter}, which has no stages; leave --stage and"
+            " --stage-url out (SYNCTRAIL_STAGE and SYNCTRAIL_STAGE_URL)"
+        )
     make = _WAREHOUSES.get(target.adapter)
     if make is None:
         raise UsageError(
             f"target '{target.name}' is of type {target.adapter}, which synctrail load does not support yet;"
-            f" choose a target of type {' or '.join(_WAREHOUSES)}"
+            f" choose a target of type {' or '.join(sorted([*_WAREHOUSES, 'snowflake']))}"
         )
     return make(target)
 
@@ -59,6 +71,21 @@ def _postgres(target: Target) -> Warehouse:
     if "search_path" in given:
         settings["options"] = "-c search_path={}".format(given["search_path"].replace(" ", "\\ "))
     return PostgresWarehouse(settings, target.schema, role=given.get("role"))
+
+
+def _snowflake(target: Target, stage: str | None, stage_url: str | None) -> Warehouse:
+    try:
+        from synctrail.warehouses.snowflake import SnowflakeWarehouse  # noqa: PLC0415 - an optional extra
+        from synctrail.warehouses.snowflake_target import connector_settings  # noqa: PLC0415
+    except ImportError as error:
+        raise UsageError(
+            "the package snowflake-connector-python is missing; run: pip install 'synctrail[snowflake]'"
+        ) from error
+    if stage_url and not stage:
+        raise UsageError("--stage-url is where Spark writes for an external stage; give --stage as well")
+    settings = connector_settings(target.name, target.settings)
+    database = target.database or str(target.settings["database"])
+    return SnowflakeWarehouse(settings, database, target.schema, stage=stage, stage_url=stage_url)
 
 
 def _spark(target: Target) -> Warehouse:

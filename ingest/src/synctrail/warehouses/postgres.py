@@ -7,12 +7,7 @@ A load is staged as Parquet on the machine that runs it, and copied into the ser
 
 from __future__ import annotations
 
-import hashlib
 import logging
-import os
-import shutil
-import socket
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -28,7 +23,7 @@ from pyspark.sql import DataFrame
 
 from synctrail.columns import first_line
 from synctrail.errors import WarehouseError
-from synctrail.lock import acquire
+from synctrail.lock import acquire, this_process
 from synctrail.plan import LEDGER_SCHEMA
 from synctrail.read import bounded_batches
 from synctrail.stage import FACTS, RECORDS, RUN_METADATA, StagedTable, stage_as_parquet
@@ -43,6 +38,7 @@ from synctrail.warehouses.base import (
     quoted,
 )
 from synctrail.warehouses.views import records_view, small_views
+from synctrail.work_folder import check_arrived, made_anew, work_folder
 
 REPLACEMENT: Final = "\ufffd"
 """What stands for a NUL, which text of Postgres cannot hold.
@@ -84,9 +80,7 @@ class PostgresWarehouse:
         self._settings = settings
         self._schema = schema
         self._role = role
-        # Of this user and this warehouse alone: its lock tells that nobody else is using it.
-        digest = hashlib.blake2b(self.name.encode(), digest_size=8).hexdigest()
-        self._work = Path(tempfile.gettempdir()) / f"synctrail-{os.getuid()}-{digest}"
+        self._work = work_folder(self.name)
 
     @property
     def name(self) -> str:
@@ -120,10 +114,9 @@ class PostgresWarehouse:
             with connection.transaction(force_rollback=True):
                 self._create(connection)
             try:
-                self._make_work_folder()
-                yield
+                with made_anew(self._work):
+                    yield
             finally:
-                shutil.rmtree(self._work, ignore_errors=True)
                 # Closing alone would leave it locked for a moment.
                 with suppress(psycopg.Error):
                     connection.execute("select pg_advisory_unlock_all()")
@@ -241,11 +234,7 @@ class PostgresWarehouse:
         inserted = connection.execute(
             f"insert into {records} ({columns}) {records_view('changed_files', RECORDS.name)}"
         ).rowcount
-        if inserted != (expected := commit.history["rows_loaded"]):
-            raise WarehouseError(
-                f"{inserted:,} of {expected:,} rows were found in {self._work}, nothing of the load was kept;"
-                " set TMPDIR to a folder that Spark's driver and executors share"
-            )
+        check_arrived(inserted, commit.history["rows_loaded"], str(self._work))
         # What is built from it next would be planned by what the table was before.
         connection.execute(f"analyze {records}")
 
@@ -301,7 +290,7 @@ class PostgresWarehouse:
     def _connect(self) -> Connection:
         connection = psycopg.Connection.connect(
             **self._settings,
-            application_name=f"{_APPLICATION}process {os.getpid()} on {socket.gethostname()}",
+            application_name=f"{_APPLICATION}{this_process()}",
             client_encoding="utf8",
             autocommit=True,
             row_factory=dict_row,
@@ -341,16 +330,6 @@ class PostgresWarehouse:
     @property
     def _lock_name(self) -> str:
         return f"synctrail {self._schema}"
-
-    def _make_work_folder(self) -> None:
-        """Make the folder of staged rows anew: nobody but this user can look into it."""
-        try:
-            shutil.rmtree(self._work, ignore_errors=True)
-            self._work.mkdir(mode=0o700)
-        except OSError as error:
-            raise WarehouseError(
-                f"cannot write {self._work}: {error.strerror}; set TMPDIR to a folder that may be written"
-            ) from error
 
     def _staged_rows(self, load_id: str, table: StagedTable) -> Iterator[pa.RecordBatch]:
         """Yield the staged rows, outcomes aside, a bounded number at a time."""

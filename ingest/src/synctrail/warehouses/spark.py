@@ -36,6 +36,7 @@ from synctrail.stage import (
     RUN_METADATA,
     STAGED_TABLES,
     StagedTable,
+    delete_folder,
     spark_settings,
     write_parquet,
 )
@@ -228,7 +229,7 @@ class SparkWarehouse:
         kept = rows.join(doomed, [_PARTITION, "file_key", "row_no"], "left_anti")
         write_parquet(kept.drop(_PARTITION), fresh, RECORDS.unique_columns, mode="overwrite")
         spark.sql(f"alter table {table} partition ({_PARTITION} = '{load_id}') set location '{fresh}'")
-        _delete(spark, current)
+        delete_folder(spark, current)
 
     def _open_catalog(self, wait_seconds: float) -> None:
         """Touch the catalog, waiting while another process has its metastore."""
@@ -293,7 +294,7 @@ class SparkWarehouse:
             return
         folder = f"{self._root()}/{name}"
         if [entry for entry, _ in _entries(_session(), folder)] == [_DELTA_LOG]:
-            _delete(_session(), folder)
+            delete_folder(_session(), folder)
 
     def _root(self) -> str:
         """Return the folder in which the schema's tables lie."""
@@ -329,7 +330,7 @@ class SparkWarehouse:
             for name in (*(table.name for table in STAGED_TABLES), _LEDGER, _FORGOTTEN):
                 for entry, place in _entries(spark, f"{root}/{name}/{_DELTA_LOG}"):
                     if _UNFINISHED.search(entry):
-                        _delete(spark, place)
+                        delete_folder(spark, place)
         ledger = self._table(_LEDGER)
         committed = {row.load_id for row in spark.sql(f"select distinct load_id from {ledger}").collect()}
         for name in (*(table.name for table in STAGED_TABLES), _LEDGER):
@@ -339,7 +340,7 @@ class SparkWarehouse:
                 # A command that was killed while it erased rows: one of the two places is not in use.
                 place = _partition_place(spark, table, load_id)
                 usual = f"{details['Location']}/{_PARTITION}={load_id}"
-                _delete(spark, usual if place == rewritten else rewritten)
+                delete_folder(spark, usual if place == rewritten else rewritten)
             for folder, load_id in _load_folders(spark, details["Location"], _PARTITION):
                 if load_id in committed or not (self._holds_lock or _is_old(load_id)):
                     continue
@@ -347,7 +348,7 @@ class SparkWarehouse:
                     spark.sql(f"delete from {table} where {_PARTITION} = '{load_id}'")
                 else:
                     spark.sql(f"alter table {table} drop if exists partition ({_PARTITION} = '{load_id}')")
-                _delete(spark, folder)
+                delete_folder(spark, folder)
 
     def _has_ledger(self) -> bool:
         return bool(_session().catalog.tableExists(self._table(_LEDGER)))
@@ -389,11 +390,6 @@ def _partition_place(spark: SparkSession, table: str, load_id: str) -> str:
     return str(next(row.data_type for row in rows if row.col_name == "Location"))
 
 
-def _delete(spark: SparkSession, place: str) -> None:
-    path: Any = spark._jvm.org.apache.hadoop.fs.Path(place)  # type: ignore[union-attr]
-    path.getFileSystem(_hadoop(spark)).delete(path, True)
-
-
 def _load_folders(spark: SparkSession, location: str, kind: str) -> Iterator[tuple[str, str]]:
     """List a table's folders of a kind, one per load: their places, and their load's id."""
     for name, place in _entries(spark, location):
@@ -405,13 +401,9 @@ def _load_folders(spark: SparkSession, location: str, kind: str) -> Iterator[tup
 def _entries(spark: SparkSession, folder: str) -> list[tuple[str, str]]:
     """List the names and the places of what is in a folder; nothing if it is not there."""
     path: Any = spark._jvm.org.apache.hadoop.fs.Path(folder)  # type: ignore[union-attr]
-    files = path.getFileSystem(_hadoop(spark))
+    files = path.getFileSystem(spark._jsc.hadoopConfiguration())
     paths = [status.getPath() for status in files.listStatus(path)] if files.exists(path) else []
     return [(path.getName(), path.toString()) for path in paths]
-
-
-def _hadoop(spark: SparkSession) -> Any:
-    return spark._jsc.hadoopConfiguration()
 
 
 def _is_old(load_id: str) -> bool:

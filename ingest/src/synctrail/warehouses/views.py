@@ -12,7 +12,7 @@ from typing import Final
 
 from synctrail import contract
 
-REFRESH_WINDOW: Final = "interval '1' hour"
+REFRESH_WINDOW: Final = "interval '1 hour'"
 """Parts of one fact table in one folder that were modified within this time are one refresh."""
 
 
