@@ -80,12 +80,20 @@ def test_environment_variables(project, monkeypatch):
         ("vars: {synctrail: {synctrail_census_lake_schema: raw}}", "raw"),
         ("vars: {mine: {synctrail_census_lake_schema: own}, synctrail_census_lake_schema: raw}", "own"),
         ("vars: {other: {synctrail_census_lake_schema: raw}}", "census_lake"),
+        ("vars: {synctrail_census_lake_schema: [raw]}", "raw"),
     ],
 )
 def test_the_schema_is_the_projects_variable(project, variables, schema):
     (project / "dbt_project.yml").write_text(PROJECT + variables)
     assert read_target(project_dir=project).schema == schema
     assert read_target(project_dir=project, schema="given").schema == "given"
+
+
+def test_of_several_schemas_a_load_wants_one_named(project):
+    (project / "dbt_project.yml").write_text(PROJECT + "vars: {synctrail_census_lake_schema: [eu, us]}")
+    with pytest.raises(UsageError, match=r"lists eu, us, and a load goes to one.*--schema"):
+        read_target(project_dir=project)
+    assert read_target(project_dir=project, schema="us").schema == "us"
 
 
 def test_where_profiles_are_looked_for(project, tmp_path, monkeypatch):

@@ -120,8 +120,15 @@ def _variable(project: Mapping[str, Any], name: str) -> str | None:
     if not isinstance(variables, dict):
         return None
     for scope in (variables.get(project.get("name")), variables.get("synctrail"), variables):
-        if isinstance(scope, dict) and scope.get(name):
-            return str(scope[name])
+        if isinstance(scope, dict) and (value := scope.get(name)):
+            # The models read several schemas, of regions say; a load goes to one of them.
+            values = value if isinstance(value, list) else [value]
+            if len(values) > 1:
+                raise UsageError(
+                    f"{name} in dbt_project.yml lists {', '.join(map(str, values))}, and a load goes to one"
+                    " of them; choose it with --schema"
+                )
+            return str(values[0])
     return None
 
 
