@@ -50,7 +50,11 @@ _PARTITION = "load_id"
 _LEDGER_SCHEMA = pa.schema(
     [*FILES_SCHEMA, *(field for field in HISTORY_SCHEMA if field.name not in FILES_SCHEMA.names)]
 )
-_DELETE_AT_ONCE = {"spark.databricks.delta.retentionDurationCheck.enabled": "false"}
+_VACUUM = {
+    "spark.databricks.delta.retentionDurationCheck.enabled": "false",
+    # In so many tasks it lists the table's folders; else in 10,000, which take minutes where folders are few.
+    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "64",
+}
 _DELTA_LOG = "_delta_log"
 # What Delta writes before it gives it the name of a log's entry.
 _UNFINISHED = re.compile(r"\.tmp(\.crc)?$")
@@ -208,7 +212,7 @@ class SparkWarehouse:
             spark.sql(f"merge into {table} r using synctrail_doomed d on {matched} when matched then delete")
             spark.catalog.dropTempView("synctrail_doomed")
             if at_once:
-                with spark_settings(spark, _DELETE_AT_ONCE):
+                with spark_settings(spark, _VACUUM):
                     spark.sql(f"vacuum {table} retain 0 hours")
         else:
             # The folders that they are read from are gone after the first partition.
