@@ -80,13 +80,18 @@ test-parquet: .cache/dev.ready .cache/deps.ready  ## The same on Spark with plai
 	rm -f $(TALLY)/spark_parquet-*
 	$(PYTHON) -m pytest -n 2 --dist worksteal integration_tests/tests --warehouse spark_parquet -m every_warehouse
 
+.PHONY: test-thrift
+test-thrift: .cache/thrift.ready .cache/deps.ready  ## The same through Spark's Thrift server, as dbt-spark's method thrift reaches it
+	rm -f $(TALLY)/spark_thrift-*
+	PYTHONPATH=ingest/src .cache/thrift/bin/python -m pytest integration_tests/tests --warehouse spark_thrift -m every_warehouse --ignore $(LOADS)
+
 .PHONY: test-oldest-dbt
 test-oldest-dbt: .cache/oldest_dbt.ready .cache/deps.ready  ## The package on DuckDB with the oldest dbt that it supports
 	SYNCTRAIL_TEST_TALLY= PYTHONPATH=ingest/src .cache/oldest_dbt/bin/python -m pytest -n 2 \
 	  integration_tests/tests/test_shipped_tests.py integration_tests/tests/test_history.py --warehouse duckdb
 
 .PHONY: test-warehouses
-test-warehouses: test-package test-oldest-dbt test-spark test-parquet test-stand-ins test-bigquery check-compiled  ## All of that on every warehouse, with a table of what was run
+test-warehouses: test-package test-oldest-dbt test-spark test-parquet test-thrift test-stand-ins test-bigquery check-compiled  ## All of that on every warehouse, with a table of what was run
 	$(PYTHON) integration_tests/show_tally.py $(TALLY)
 
 .PHONY: test-stand-ins
@@ -128,7 +133,7 @@ bench: .cache/dev.ready  ## Print the figures of every benchmark
 
 .PHONY: lock
 lock: .cache/uv.ready  ## Pin the newest fitting versions of the development dependencies
-	for name in demo dev bouncer java warehouses bigquery databricks oldest_dbt orchestration; do \
+	for name in demo dev bouncer java warehouses bigquery databricks oldest_dbt thrift orchestration; do \
 	  $(BIN)/uv pip compile --quiet --upgrade --python-version 3.11 --generate-hashes --no-emit-index-url \
 	    --no-header --no-annotate requirements/$$name.in --output-file requirements/$$name.txt; \
 	done
@@ -168,7 +173,7 @@ clean:  ## Remove all that set-up, tests and the demo made
 
 # Environments of their own: what is in them does not go together with the rest.
 .cache/bouncer.ready .cache/warehouses.ready .cache/bigquery.ready .cache/databricks.ready .cache/oldest_dbt.ready \
-.cache/orchestration.ready: \
+.cache/thrift.ready .cache/orchestration.ready: \
 .cache/%.ready: .cache/uv.ready requirements/%.txt
 	$(BASE_PYTHON) -m venv .cache/$*
 	$(BIN)/uv pip install --quiet --python .cache/$*/bin/python --require-hashes -r requirements/$*.txt

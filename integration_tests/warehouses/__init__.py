@@ -20,10 +20,11 @@ WAREHOUSES = {
     "snowflake": "warehouses.snowflake.Snowflake",
     "spark": "warehouses.spark_catalog.Spark",
     "spark_parquet": "warehouses.spark_catalog.SparkParquet",
+    "spark_thrift": "warehouses.spark_thrift.SparkThrift",
 }
 
 # Where a build takes ten times as long as on DuckDB.
-SLOW_WAREHOUSES = ("bigquery", "redshift", "snowflake", "spark", "spark_parquet")
+SLOW_WAREHOUSES = ("bigquery", "redshift", "snowflake", "spark", "spark_parquet", "spark_thrift")
 
 # What a user has to tell the package there.
 VARIABLES: dict[str, dict[str, object]] = {"spark_parquet": {"synctrail_spark_file_format": "parquet"}}

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
-import socket
 import subprocess
 import tempfile
 from importlib.util import find_spec
 from pathlib import Path
+
+from warehouses.free_port import free_port
 
 # Postgres refuses to run as root; nobody is there on every Unix.
 _UNPRIVILEGED = 65534
@@ -39,9 +40,7 @@ class PostgresServer:
             self._folder.chmod(0o755)
         self._bin = packages / "pgserver" / "pginstall" / "bin"
         self._run("initdb", "--username=postgres", "--auth=trust", "--encoding=UTF8", "--locale=C.UTF-8")
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = int(free.getsockname()[1])
+        self.port = free_port()
         settings = {**_SETTINGS, "port": self.port, "unix_socket_directories": self._folder}
         options = " ".join(f"-c {name}={value}" for name, value in settings.items())
         self._run("pg_ctl", "start", "--wait", f"--log={self._folder / 'log'}", f"--options={options}")

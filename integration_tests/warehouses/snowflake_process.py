@@ -8,6 +8,8 @@ import sys
 import time
 from pathlib import Path
 
+from warehouses.free_port import free_port
+
 _SERVER = Path(__file__).with_name("snowflake_server.py")
 _START_SECONDS = 60
 
@@ -16,9 +18,7 @@ class SnowflakeProcess:
     """A server of its own, which answers when this is made; its log is in the folder."""
 
     def __init__(self, folder: Path) -> None:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = int(free.getsockname()[1])
+        self.port = free_port()
         with (folder / "fakesnow.log").open("wb") as log:
             # Safe path: beside the program lies a module of the name of Snowflake's own package.
             command: list[str | Path] = [sys.executable, "-P", _SERVER, str(self.port)]

@@ -20,6 +20,38 @@ from warehouses.warehouse import MODEL_SCHEMA, PROJECT, STAGING_SCHEMA, aware, s
 JARS = PROJECT.parent / ".cache" / "jars"
 
 
+def local_settings(folder: Path) -> dict[str, str]:
+    """Return the settings of a small Spark that keeps its tables and its metastore in a folder."""
+    return {
+        "spark.master": "local[2]",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.warehouse.dir": str(folder / "spark-warehouse"),
+        "spark.hadoop.javax.jdo.option.ConnectionURL": (
+            f"jdbc:derby:;databaseName={folder}/metastore;create=true"
+        ),
+        "spark.driver.extraJavaOptions": f"-Dderby.system.home={folder}",
+        "spark.driver.memory": "2g",
+        # Each statement is compiled to classes that run once: the optimising compiler only costs. Without it,
+        # Java would reserve 48 MB for compiled code, and compile in circles.
+        "spark.driver.defaultJavaOptions": (
+            "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m"
+        ),
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+    }
+
+
+def delta_settings() -> dict[str, str]:
+    """Return the settings that bring Delta to a Spark."""
+    return {
+        "spark.jars": ",".join(map(str, delta_jars(JARS))),
+        "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+        "spark.databricks.delta.snapshotPartitions": "1",
+    }
+
+
 class Spark:
     """A local Spark with Delta tables and a metastore of its own."""
 
@@ -27,36 +59,14 @@ class Spark:
     file_format = "delta"
 
     def __init__(self, folder: Path) -> None:
-        metastore = f"jdbc:derby:;databaseName={folder}/metastore"
-        settings = {
-            "spark.master": "local[2]",
-            **self._format_settings(),
-            "spark.sql.shuffle.partitions": "2",
-            "spark.sql.session.timeZone": "UTC",
-            "spark.sql.warehouse.dir": str(folder / "spark-warehouse"),
-            "spark.hadoop.javax.jdo.option.ConnectionURL": f"{metastore};create=true",
-            "spark.driver.extraJavaOptions": f"-Dderby.system.home={folder}",
-            "spark.driver.memory": "2g",
-            # Each statement is compiled to classes of its own, which run once: the optimising compiler only
-            # costs. Without it, Java would reserve 48 MB for compiled code, and compile in circles.
-            "spark.driver.defaultJavaOptions": (
-                "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m"
-            ),
-            "spark.ui.enabled": "false",
-            "spark.ui.showConsoleProgress": "false",
-        }
+        settings = {**local_settings(folder), **self._format_settings()}
         # As the loader starts it, which reads files in the same session.
         self.session = spark_session(settings, hive=True)
         self.session.sparkContext.setLogLevel("OFF")
         self.schemas = {STAGING_SCHEMA, MODEL_SCHEMA}
 
     def _format_settings(self) -> dict[str, str]:
-        return {
-            "spark.jars": ",".join(map(str, delta_jars(JARS))),
-            "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
-            "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-            "spark.databricks.delta.snapshotPartitions": "1",
-        }
+        return delta_settings()
 
     def write_staging(self, tables: dict[str, list[dict[str, object]]]) -> None:
         """Make the staging tables hold exactly these rows."""
