@@ -14,6 +14,7 @@ __all__ = ["SLOW_WAREHOUSES", "VARIABLES", "WAREHOUSES", "Warehouse", "open_ware
 # the packages of all.
 WAREHOUSES = {
     "bigquery": "warehouses.bigquery.BigQuery",
+    "databricks": "warehouses.databricks_spark.Databricks",
     "duckdb": "warehouses.duckdb_file.DuckDB",
     "postgres": "warehouses.postgres.Postgres",
     "redshift": "warehouses.redshift.Redshift",
@@ -24,7 +25,7 @@ WAREHOUSES = {
 }
 
 # Where a build takes ten times as long as on DuckDB.
-SLOW_WAREHOUSES = ("bigquery", "redshift", "snowflake", "spark", "spark_parquet", "spark_thrift")
+SLOW_WAREHOUSES = WAREHOUSES.keys() - {"duckdb", "postgres"}
 
 # What a user has to tell the package there.
 VARIABLES: dict[str, dict[str, object]] = {"spark_parquet": {"synctrail_spark_file_format": "parquet"}}
