@@ -220,6 +220,13 @@ def warehouse_kind(request: pytest.FixtureRequest, delta_settings: dict[str, str
     return kind
 
 
+@pytest.fixture(scope="session")
+def table_settings(request: pytest.FixtureRequest, warehouse_kind: str) -> dict[str, str]:
+    """Give the settings under which a Spark session of its own has tables of the kind."""
+    has_jars = warehouse_kind in {"delta", "iceberg"}
+    return dict(request.getfixturevalue(f"{warehouse_kind}_settings")) if has_jars else {}
+
+
 @pytest.fixture
 def loader(warehouse_kind: str, tmp_path: Path, spark: SparkSession) -> Loader:
     """Give a loader into a new, empty warehouse of each kind."""

@@ -106,25 +106,24 @@ def test_killed_loads_into_duckdb(project, lake, tmp_path, spark):
     assert not list(tmp_path.glob("*.synctrail"))
 
 
-@pytest.mark.parametrize("kind", MOMENTS)
-def test_killed_loads_into_the_spark_catalog(request, project, lake, tmp_path, kind):
+@pytest.mark.parametrize("warehouse_kind", MOMENTS, indirect=True)
+def test_killed_loads_into_the_spark_catalog(  # noqa: PLR0917 - fixtures
+    request, warehouse_kind, table_settings, project, lake, tmp_path
+):
     """Killed loads, then a good one, on a metastore that a dying process may still hold."""
-    settings = {} if kind == "parquet" else request.getfixturevalue(f"{kind}_settings")
-    if kind == "delta" and not settings:
-        pytest.skip("Delta's jars cannot be had")
     lake.records(RUN, "a.0.parquet", record_columns(["a", "b"]))
     lake.metadata(RUN, {"source_type": "Query"})
     lake.facts("1/destinations.parquet", {"id": [1], "type": ["x"], "name": ["x"]})
     lake.write("sync_tracking_datasets/1/22/333/bad.parquet", b"PAR1")
-    write_profile(project, {"dev": catalog_target(tmp_path, settings)})
-    for moment in MOMENTS[kind]:
+    write_profile(project, {"dev": catalog_target(tmp_path, table_settings)})
+    for moment in MOMENTS[warehouse_kind]:
         killed_load(project, lake, moment)
     assert load_folders(tmp_path), "no killed load has left anything"
 
-    found = restarted(project, lake.root, kind, tmp_path)
+    found = restarted(project, lake.root, warehouse_kind, tmp_path)
     ledger = tmp_path / "warehouse" / "census_lake.db" / "synctrail_ledger"
-    assert (ledger / "_delta_log").exists() == (kind == "delta")
-    assert (ledger / "metadata").exists() == (kind == "iceberg")
+    assert (ledger / "_delta_log").exists() == (warehouse_kind == "delta")
+    assert (ledger / "metadata").exists() == (warehouse_kind == "iceberg")
     assert load_folders(tmp_path) == {found["load"]["load_id"]}
     undisturbed = make_loader("duckdb", tmp_path, request.getfixturevalue("spark"))
     undisturbed.load(lake)
@@ -175,7 +174,7 @@ def test_a_load_killed_while_it_makes_its_tables(warehouse_kind, lake, tmp_path,
 
 
 @pytest.mark.slow
-def test_loads_killed_at_random_moments(request, warehouse_kind, lake, tmp_path, spark):
+def test_loads_killed_at_random_moments(warehouse_kind, table_settings, lake, tmp_path, spark):
     """The good load after each round of kills ends in the tables of an undisturbed one, without leftovers.
 
     Each round begins without a warehouse, and its moments come one after the other: so first loads are killed
@@ -187,9 +186,7 @@ def test_loads_killed_at_random_moments(request, warehouse_kind, lake, tmp_path,
     lake.metadata("1/22/0", {"source_type": "Query"})
     lake.facts("1/destinations.parquet", {"id": [1], "type": ["x"], "name": ["x"]})
     lake.write("sync_tracking_datasets/1/22/0/bad.parquet", b"PAR1")
-    has_jars = warehouse_kind in {"delta", "iceberg"}
-    settings = request.getfixturevalue(f"{warehouse_kind}_settings") if has_jars else {}
-    calm = new_project(tmp_path / "calm", warehouse_kind, settings)
+    calm = new_project(tmp_path / "calm", warehouse_kind, table_settings)
     begun = time.monotonic()
     assert load(calm, lake.root).returncode == 3
     lifetime = time.monotonic() - begun
@@ -198,7 +195,7 @@ def test_loads_killed_at_random_moments(request, warehouse_kind, lake, tmp_path,
     moments = [lifetime * (number + chance.random()) / MANY_KILLS for number in range(MANY_KILLS)]
     rounds = -(-MANY_KILLS // KILLS_PER_ROUND)
     for number in range(rounds):
-        project = new_project(tmp_path / f"round-{number}", warehouse_kind, settings)
+        project = new_project(tmp_path / f"round-{number}", warehouse_kind, table_settings)
         for seconds in moments[number::rounds]:
             kill_a_load(project, lake, seconds)
             remove_half_made_metastore(project.parent)

@@ -19,14 +19,18 @@ WAREHOUSES = {
     "redshift": "warehouses.redshift.Redshift",
     "snowflake": "warehouses.snowflake.Snowflake",
     "spark": "warehouses.spark_catalog.Spark",
+    "spark_iceberg": "warehouses.spark_catalog.SparkIceberg",
     "spark_parquet": "warehouses.spark_catalog.SparkParquet",
 }
 
 # Where a build takes ten times as long as on DuckDB.
-SLOW_WAREHOUSES = ("bigquery", "redshift", "snowflake", "spark", "spark_parquet")
+SLOW_WAREHOUSES = ("bigquery", "redshift", "snowflake", "spark", "spark_iceberg", "spark_parquet")
 
 # What a user has to tell the package there.
-VARIABLES: dict[str, dict[str, object]] = {"spark_parquet": {"synctrail_spark_file_format": "parquet"}}
+VARIABLES: dict[str, dict[str, object]] = {
+    "spark_iceberg": {"synctrail_spark_file_format": "iceberg"},
+    "spark_parquet": {"synctrail_spark_file_format": "parquet"},
+}
 
 
 def open_warehouse(name: str, folder: Path) -> Warehouse:

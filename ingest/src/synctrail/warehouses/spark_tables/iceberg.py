@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterable, Iterator
+from typing import ClassVar
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everywhere in Spark
@@ -25,7 +26,7 @@ class IcebergTable(SparkTable):
     provider = "iceberg"
     half_made = "metadata"
     # Source: https://iceberg.apache.org/docs/1.11.0/configuration/#table-properties
-    properties = {  # noqa: RUF012 - as the base class declares it
+    properties: ClassVar[dict[str, str]] = {
         # Deleted rows leave the files: else they would stay there, hidden by files of deletes.
         "write.delete.mode": _COPY_ON_WRITE,
         "write.merge.mode": _COPY_ON_WRITE,
