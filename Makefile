@@ -91,13 +91,20 @@ test-databricks: .cache/databricks.ready .cache/deps.ready  ## The same with the
 	PYTHONPATH=ingest/src PYSPARK_PYTHON=$(CURDIR)/.cache/databricks/bin/python .cache/databricks/bin/python -m pytest \
 	  integration_tests/tests --warehouse databricks -m every_warehouse
 
+.PHONY: test-iceberg
+test-iceberg: .cache/dev.ready .cache/deps.ready  ## The loader and the package on Spark with Iceberg, which Delta's session cannot have beside it
+	rm -f $(TALLY)/spark_iceberg-*
+	$(PYTHON) -m synctrail.jars .cache/iceberg-jars iceberg >/dev/null
+	$(PYTHON) -m pytest ingest/tests --iceberg
+	$(PYTHON) -m pytest -n 2 --dist worksteal integration_tests/tests --warehouse spark_iceberg -m every_warehouse
+
 .PHONY: test-oldest-dbt
 test-oldest-dbt: .cache/oldest_dbt.ready .cache/deps.ready  ## The package on DuckDB with the oldest dbt that it supports
 	SYNCTRAIL_TEST_TALLY= PYTHONPATH=ingest/src .cache/oldest_dbt/bin/python -m pytest -n 2 \
 	  integration_tests/tests/test_shipped_tests.py integration_tests/tests/test_history.py --warehouse duckdb
 
 .PHONY: test-warehouses
-test-warehouses: test-package test-oldest-dbt test-spark test-parquet test-thrift test-databricks test-stand-ins test-bigquery check-compiled  ## All of that on every warehouse, with a table of what was run
+test-warehouses: test-package test-oldest-dbt test-spark test-iceberg test-parquet test-thrift test-databricks test-stand-ins test-bigquery check-compiled  ## All of that on every warehouse, with a table of what was run
 	$(PYTHON) integration_tests/show_tally.py $(TALLY)
 
 .PHONY: test-stand-ins

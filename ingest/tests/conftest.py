@@ -21,7 +21,7 @@ from lakes import Lake
 from pyspark.sql import SparkSession
 from rich.console import Console
 
-from synctrail.jars import delta_jars, s3_jars
+from synctrail.jars import delta_jars, iceberg_jars, s3_jars
 from synctrail.load import LoadResult, load
 from synctrail.progress import Reporter
 from synctrail.spark_session import spark_session
@@ -32,7 +32,9 @@ from synctrail.warehouses.spark import SparkWarehouse
 
 CACHE = Path(__file__).parents[2] / ".cache"
 # Where there is fakesnow, the environment is that of the stand-ins, and all else is tested in another.
-WAREHOUSES = ("snowflake",) if find_spec("fakesnow") else ("duckdb", "postgres", "delta", "parquet")
+WAREHOUSES = (
+    ("snowflake",) if find_spec("fakesnow") else ("duckdb", "postgres", "delta", "parquet", "iceberg")
+)
 DELTA_SETTINGS = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
@@ -40,6 +42,38 @@ DELTA_SETTINGS = {
     # what Delta keeps of it in memory only adds up.
     "spark.databricks.delta.snapshotPartitions": "1",
 }
+
+ICEBERG_SETTINGS = {
+    "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
+    "spark.sql.catalog.spark_catalog": "org.apache.iceberg.spark.SparkSessionCatalog",
+    "spark.sql.catalog.spark_catalog.type": "hive",
+    # A metastore in this process has no locks to give; its check of what it replaces is as good.
+    "spark.hadoop.iceberg.engine.hive.lock-enabled": "false",
+}
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add --iceberg."""
+    parser.addoption("--iceberg", action="store_true", help="the tests with Iceberg tables, and no others")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Part the tests with Iceberg tables from the rest: one session cannot have both Iceberg and Delta."""
+
+    def has_iceberg(item: pytest.Item) -> bool:
+        return "iceberg" in getattr(getattr(item, "callspec", None), "id", "").split("-")
+
+    chosen = [item for item in items if has_iceberg(item) == bool(config.getoption("--iceberg"))]
+    config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
+    items[:] = chosen
+
+
+@pytest.fixture(scope="session")
+def iceberg_settings() -> dict[str, str]:
+    """Give the settings under which a Spark session has Iceberg, for which its tests ask."""
+    jars = iceberg_jars(CACHE / "iceberg-jars")
+    assert jars, "the jar of Iceberg cannot be had"
+    return {"spark.jars": ",".join(map(str, jars)), **ICEBERG_SETTINGS}
 
 
 @pytest.fixture(scope="session")
@@ -66,9 +100,11 @@ def s3_settings() -> Iterator[dict[str, str]]:
 
 @pytest.fixture(scope="session")
 def spark(
-    tmp_path_factory: pytest.TempPathFactory, delta_settings: dict[str, str], s3_settings: dict[str, str]
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, s3_settings: dict[str, str]
 ) -> Iterator[SparkSession]:
     """Start a local session as the command line starts it, with Hive's catalog in a folder of its own."""
+    kind = "iceberg" if request.config.getoption("--iceberg") else "delta"
+    table_settings = request.getfixturevalue(f"{kind}_settings")
     home = tmp_path_factory.mktemp("spark")
     settings = {
         **SMALL_SPARK,
@@ -76,9 +112,9 @@ def spark(
         "spark.sql.shuffle.partitions": "2",
         "spark.sql.warehouse.dir": str(home / "warehouse"),
         "spark.driver.extraJavaOptions": f"-Dderby.system.home={home}",
-        **delta_settings,
+        **table_settings,
         "spark.jars": ",".join(
-            filter(None, (each.get("spark.jars") for each in (delta_settings, s3_settings)))
+            filter(None, (each.get("spark.jars") for each in (table_settings, s3_settings)))
         ),
     }
     session = spark_session(settings, hive=True)
@@ -215,6 +251,13 @@ def warehouse_kind(request: pytest.FixtureRequest, delta_settings: dict[str, str
     if kind == "delta" and not delta_settings:
         pytest.skip("Delta's jars cannot be had")
     return kind
+
+
+@pytest.fixture(scope="session")
+def table_settings(request: pytest.FixtureRequest, warehouse_kind: str) -> dict[str, str]:
+    """Give the settings under which a Spark session of its own has tables of the kind."""
+    has_jars = warehouse_kind in {"delta", "iceberg"}
+    return dict(request.getfixturevalue(f"{warehouse_kind}_settings")) if has_jars else {}
 
 
 @pytest.fixture

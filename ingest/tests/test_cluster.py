@@ -109,18 +109,17 @@ def workers_of(events: Path) -> set[str]:
 
 @pytest.mark.slow
 def test_a_load_on_a_cluster_is_that_of_one_machine(  # noqa: PLR0917 - fixtures
-    master, warehouse_kind, delta_settings, project, tmp_path, spark
+    master, warehouse_kind, table_settings, project, tmp_path, spark
 ):
     lake = tmp_path / "lake"
     write_sample_lake(lake, rows=3000, seed=1)
     (lake / "sync_tracking_datasets" / "1" / "22" / "333").mkdir(parents=True)
     (lake / "sync_tracking_datasets" / "1" / "22" / "333" / "bad.parquet").write_bytes(b"PAR1")
-    settings = delta_settings if warehouse_kind == "delta" else {}
     database = {"type": "duckdb", "path": str(tmp_path / "it's [a] warehouse.duckdb")}
     write_profile(
-        project, {"dev": database if warehouse_kind == "duckdb" else catalog_target(tmp_path, settings)}
+        project, {"dev": database if warehouse_kind == "duckdb" else catalog_target(tmp_path, table_settings)}
     )
-    jars = ("--jars", settings["spark.jars"]) if settings else ()
+    jars = ("--jars", table_settings["spark.jars"]) if table_settings else ()
     result = submit(master, tmp_path, lake, *jars)
     assert result.returncode == 3, result.stderr[-5000:]
     assert workers_of(tmp_path / "events") == {str(number) for number in range(WORKERS)}

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
 import pytest
+from conftest import ICEBERG_SETTINGS
 
 from synctrail.dbt_target import read_target
 from synctrail.errors import UsageError
@@ -196,3 +198,13 @@ def test_a_missing_driver_is_told(project, monkeypatch, target, package):
 def test_targets_that_are_not_supported(project, target, told):
     with pytest.raises(UsageError, match=told):
         open_warehouse(read_target(project_dir=project, target=target))
+
+
+def test_the_documented_settings_for_iceberg_are_those_of_the_tests(tmp_path):
+    page = (Path(__file__).parents[2] / "docs" / "warehouses.md").read_text()
+    block = re.search("## Iceberg.*?```yaml\n(# profiles.yml\n.*?)```", page, re.DOTALL)
+    (tmp_path / "profiles.yml").write_text(block[1])
+    target = read_target(project_dir=tmp_path, profiles_dir=tmp_path, profile="shop")
+    settings = open_warehouse(target).spark_config()
+    assert "iceberg-spark-runtime" in settings.pop("spark.jars")
+    assert settings == ICEBERG_SETTINGS

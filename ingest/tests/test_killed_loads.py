@@ -26,6 +26,7 @@ KILLS_PER_ROUND = 10
 MOMENTS = {
     "parquet": ("before commit", "before partition"),
     "delta": ("while staging", "before commit", "within ledger"),
+    "iceberg": ("while staging", "before commit", "within ledger"),
 }
 
 # "while staging" and "within ledger" die in a task that has handed its rows to the writer, and take the Java
@@ -105,24 +106,24 @@ def test_killed_loads_into_duckdb(project, lake, tmp_path, spark):
     assert not list(tmp_path.glob("*.synctrail"))
 
 
-@pytest.mark.parametrize("kind", MOMENTS)
-def test_killed_loads_into_the_spark_catalog(request, project, lake, tmp_path, kind):
+@pytest.mark.parametrize("warehouse_kind", MOMENTS, indirect=True)
+def test_killed_loads_into_the_spark_catalog(  # noqa: PLR0917 - fixtures
+    request, warehouse_kind, table_settings, project, lake, tmp_path
+):
     """Killed loads, then a good one, on a metastore that a dying process may still hold."""
-    delta_settings = request.getfixturevalue("delta_settings") if kind == "delta" else {}
-    if kind == "delta" and not delta_settings:
-        pytest.skip("Delta's jars cannot be had")
     lake.records(RUN, "a.0.parquet", record_columns(["a", "b"]))
     lake.metadata(RUN, {"source_type": "Query"})
     lake.facts("1/destinations.parquet", {"id": [1], "type": ["x"], "name": ["x"]})
     lake.write("sync_tracking_datasets/1/22/333/bad.parquet", b"PAR1")
-    write_profile(project, {"dev": catalog_target(tmp_path, delta_settings)})
-    for moment in MOMENTS[kind]:
+    write_profile(project, {"dev": catalog_target(tmp_path, table_settings)})
+    for moment in MOMENTS[warehouse_kind]:
         killed_load(project, lake, moment)
     assert load_folders(tmp_path), "no killed load has left anything"
 
-    found = restarted(project, lake.root, kind, tmp_path)
-    is_delta = (tmp_path / "warehouse" / "census_lake.db" / "synctrail_ledger" / "_delta_log").exists()
-    assert is_delta == (kind == "delta")
+    found = restarted(project, lake.root, warehouse_kind, tmp_path)
+    ledger = tmp_path / "warehouse" / "census_lake.db" / "synctrail_ledger"
+    assert (ledger / "_delta_log").exists() == (warehouse_kind == "delta")
+    assert (ledger / "metadata").exists() == (warehouse_kind == "iceberg")
     assert load_folders(tmp_path) == {found["load"]["load_id"]}
     undisturbed = make_loader("duckdb", tmp_path, request.getfixturevalue("spark"))
     undisturbed.load(lake)
@@ -142,7 +143,7 @@ def load_folders(folder: Path) -> set[str]:
 
 @pytest.mark.parametrize("warehouse_kind", MOMENTS, indirect=True)
 def test_a_load_killed_while_it_makes_its_tables(warehouse_kind, lake, tmp_path, spark):
-    """Tables without views, and a table of Delta's that is in no catalog yet: what such a kill leaves."""
+    """Tables without views, and a table that is in no catalog yet: what such a kill leaves."""
     lake.records(RUN, "a.0.parquet", record_columns(["a", "b"]))
     loader = make_loader(warehouse_kind, tmp_path, spark)
     schema = loader.warehouse._schema
@@ -154,6 +155,17 @@ def test_a_load_killed_while_it_makes_its_tables(warehouse_kind, lake, tmp_path,
         spark.sql(f"drop table {schema}.forgotten_records")
         spark.sql(f"create table delta.`{tables}/forgotten_records` (path string) using delta")
         (tables / "synctrail_records" / "_delta_log" / ".00000000000000000001.json.0.tmp").touch()
+    if warehouse_kind == "iceberg":
+        spark.sql(f"drop table {schema}.forgotten_records")
+        leftovers = [
+            "forgotten_records/metadata/00000-left.tmp",
+            "load_files/metadata/00000-left.tmp",
+            "synctrail_ledger/data/load_id=dead/left.tmp",
+            "synctrail_ledger/metadata/00009-left.tmp",
+        ]
+        for leftover in leftovers:
+            (tables / leftover).parent.mkdir(parents=True, exist_ok=True)
+            (tables / leftover).touch()
     started_again = make_loader(warehouse_kind, tmp_path, spark, schema=schema)
     assert started_again.load(lake).is_complete
     assert [row["record_identifier"] for row in started_again.rows("sync_tracking_records")] == ["a", "b"]
@@ -162,7 +174,7 @@ def test_a_load_killed_while_it_makes_its_tables(warehouse_kind, lake, tmp_path,
 
 
 @pytest.mark.slow
-def test_loads_killed_at_random_moments(warehouse_kind, delta_settings, lake, tmp_path, spark):
+def test_loads_killed_at_random_moments(warehouse_kind, table_settings, lake, tmp_path, spark):
     """The good load after each round of kills ends in the tables of an undisturbed one, without leftovers.
 
     Each round begins without a warehouse, and its moments come one after the other: so first loads are killed
@@ -174,8 +186,7 @@ def test_loads_killed_at_random_moments(warehouse_kind, delta_settings, lake, tm
     lake.metadata("1/22/0", {"source_type": "Query"})
     lake.facts("1/destinations.parquet", {"id": [1], "type": ["x"], "name": ["x"]})
     lake.write("sync_tracking_datasets/1/22/0/bad.parquet", b"PAR1")
-    settings = delta_settings if warehouse_kind == "delta" else {}
-    calm = new_project(tmp_path / "calm", warehouse_kind, settings)
+    calm = new_project(tmp_path / "calm", warehouse_kind, table_settings)
     begun = time.monotonic()
     assert load(calm, lake.root).returncode == 3
     lifetime = time.monotonic() - begun
@@ -184,7 +195,7 @@ def test_loads_killed_at_random_moments(warehouse_kind, delta_settings, lake, tm
     moments = [lifetime * (number + chance.random()) / MANY_KILLS for number in range(MANY_KILLS)]
     rounds = -(-MANY_KILLS // KILLS_PER_ROUND)
     for number in range(rounds):
-        project = new_project(tmp_path / f"round-{number}", warehouse_kind, settings)
+        project = new_project(tmp_path / f"round-{number}", warehouse_kind, table_settings)
         for seconds in moments[number::rounds]:
             kill_a_load(project, lake, seconds)
             remove_half_made_metastore(project.parent)

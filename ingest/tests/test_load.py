@@ -467,7 +467,7 @@ def staged_leftovers(loader: Loader, lake: Lake) -> int:
         f"describe table extended {loader.warehouse.name.rsplit(' ', 1)[1]}.{RECORDS.name}"
     ).collect()
     location = next(row.data_type for row in details if row.col_name == "Location").removeprefix("file:")
-    staged = {folder.name.partition("=")[2] for folder in Path(location).glob("load_id=*")}
+    staged = {folder.name.partition("=")[2] for folder in Path(location).rglob("load_id=*")}
     return len(staged - committed)
 
 

@@ -18,6 +18,7 @@ from synctrail.errors import UsageError
 from synctrail.forget import Forgetting, forget
 from synctrail.privacy import SECRET_VARIABLE, Privacy, Rules, read_privacy
 from synctrail.read import read_records
+from synctrail.warehouses.spark_tables import open_table
 
 RUN = "1/22/333"
 SECRET = {SECRET_VARIABLE: "a secret of some length"}
@@ -229,3 +230,29 @@ def test_the_forgotten_are_erased_and_do_not_come_back(loader, lake):
     assert rows_of(loader) == {("22", "dan"), ("22", None), ("23", "bob"), ("24", "bob")}
     assert stored_identifiers(loader) == {"bob", "dan"}
     assert loader.load(lake).history["files_loaded"] == 0
+
+
+@pytest.mark.parametrize("warehouse_kind", ["delta", "iceberg"], indirect=True)
+def test_forgetting_that_was_killed_is_completed(loader, lake, monkeypatch):
+    """The rows are deleted already, but earlier versions of the table still have their files."""
+    lake.records(RUN, "a.0.parquet", record_columns(["ann", "bob"]))
+    loader.load(lake)
+    table = open_table(loader.spark, loader.warehouse._table("synctrail_records"))
+    with monkeypatch.context() as patch:
+        patch.setattr(type(table), "purge", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            forget(loader.warehouse, ["bob"])
+    assert rows_of(loader) == {("22", "ann")}
+    assert stored_identifiers(loader) == {"ann", "bob"}
+    assert forget(loader.warehouse, ["bob"]) == Forgetting(1, 0)
+    assert stored_identifiers(loader) == {"ann"}
+
+
+@pytest.mark.parametrize("warehouse_kind", ["iceberg"], indirect=True)
+def test_metadata_of_iceberg_name_nobody(loader, lake):
+    lake.records(RUN, "a.0.parquet", record_columns(["ann", "bob"]))
+    loader.load(lake)
+    files = loader.spark.table(f"{loader.warehouse._table('synctrail_records')}.files")
+    bounds = files.select("lower_bounds", "upper_bounds").toArrow().to_pylist()
+    assert bounds
+    assert not any(value for row in bounds for value in row.values())

@@ -12,7 +12,7 @@ WRONG = [
     ("synctrail_alert_failed_records", 75, "a number from 0 to 1"),
     ("synctrail_alert_deviation_runs", 2.5, "a whole number of at least 1"),
     ("synctrail_allow_full_refresh", "yes", "true or false"),
-    ("synctrail_spark_file_format", "orc", '"delta" or "parquet"'),
+    ("synctrail_spark_file_format", "orc", '"delta" or "iceberg" or "parquet"'),
     ("synctrail_as_of", "2025-13", "null, or a date and time"),
 ]
 

@@ -20,6 +20,7 @@ WAREHOUSES = {
     "redshift": "warehouses.redshift.Redshift",
     "snowflake": "warehouses.snowflake.Snowflake",
     "spark": "warehouses.spark_catalog.Spark",
+    "spark_iceberg": "warehouses.spark_catalog.SparkIceberg",
     "spark_parquet": "warehouses.spark_catalog.SparkParquet",
     "spark_thrift": "warehouses.spark_thrift.SparkThrift",
 }
@@ -28,7 +29,10 @@ WAREHOUSES = {
 SLOW_WAREHOUSES = WAREHOUSES.keys() - {"duckdb", "postgres"}
 
 # What a user has to tell the package there.
-VARIABLES: dict[str, dict[str, object]] = {"spark_parquet": {"synctrail_spark_file_format": "parquet"}}
+VARIABLES: dict[str, dict[str, object]] = {
+    "spark_iceberg": {"synctrail_spark_file_format": "iceberg"},
+    "spark_parquet": {"synctrail_spark_file_format": "parquet"},
+}
 
 
 def open_warehouse(name: str, folder: Path) -> Warehouse:

@@ -1,4 +1,4 @@
-"""Spark: a local session, with Delta tables or with plain Parquet."""
+"""Spark: a local session, with tables of Delta, of Iceberg or of plain Parquet."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Any
 import pyarrow as pa
 from rich.console import Console
 
-from synctrail.jars import delta_jars
+from synctrail.jars import delta_jars, iceberg_jars
 from synctrail.load import load
 from synctrail.progress import Reporter
 from synctrail.spark_session import spark_session
 from synctrail.warehouses.spark import SparkWarehouse
 from warehouses.warehouse import MODEL_SCHEMA, PROJECT, STAGING_SCHEMA, aware, staging_table
 
-# The Delta jars that set-up brings into the checkout.
-JARS = PROJECT.parent / ".cache" / "jars"
+# The jars that set-up brings into the checkout.
+CACHE = PROJECT.parent / ".cache"
 
 
 def local_settings(folder: Path) -> dict[str, str]:
@@ -45,7 +45,7 @@ def local_settings(folder: Path) -> dict[str, str]:
 def delta_settings() -> dict[str, str]:
     """Return the settings that bring Delta to a Spark."""
     return {
-        "spark.jars": ",".join(map(str, delta_jars(JARS))),
+        "spark.jars": ",".join(map(str, delta_jars(CACHE / "jars"))),
         "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
         "spark.databricks.delta.snapshotPartitions": "1",
@@ -104,6 +104,22 @@ class Spark:
     def close(self) -> None:
         """Stop the session."""
         self.session.stop()
+
+
+class SparkIceberg(Spark):
+    """The same with Iceberg tables."""
+
+    target = "spark_iceberg"
+    file_format = "iceberg"
+
+    def _format_settings(self) -> dict[str, str]:
+        return {
+            "spark.jars": ",".join(map(str, iceberg_jars(CACHE / "iceberg-jars"))),
+            "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
+            "spark.sql.catalog.spark_catalog": "org.apache.iceberg.spark.SparkSessionCatalog",
+            "spark.sql.catalog.spark_catalog.type": "hive",
+            "spark.hadoop.iceberg.engine.hive.lock-enabled": "false",
+        }
 
 
 class SparkParquet(Spark):

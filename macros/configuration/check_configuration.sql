@@ -19,7 +19,7 @@
     {%- if synctrail.reads_hightouch_audiences() -%}
         {%- do synctrail.source_locations('hightouch_planner') -%}
     {%- endif -%}
-    {%- do synctrail.check_choice('synctrail_spark_file_format', ['delta', 'parquet']) -%}
+    {%- do synctrail.check_choice('synctrail_spark_file_format', ['delta', 'iceberg', 'parquet']) -%}
 {% endmacro %}
 
 {% macro check_number(name, at_least, at_most=none, whole=false) %}

@@ -1,5 +1,5 @@
 {# A table, though small: many models join it, and engines that inline views would read all that it is made of for each. -#}
-{{ config(materialized='table') }}
+{{ config(**synctrail.table_config()) }}
 
 with runs as (
 

@@ -1,7 +1,8 @@
-"""Fetches the jars of Delta Lake, or of S3, once, into a folder of the caller's, for ``spark.jars``.
+"""Fetches the jars of Delta Lake, Iceberg or S3, once, into a folder of the caller's, for ``spark.jars``.
 
-``python -m synctrail.jars DIR [delta|s3]...`` prints them as one comma-separated list, Delta's unless told
-otherwise; nothing if they cannot be had. Without Delta's, tables of the Spark catalog are plain Parquet.
+``python -m synctrail.jars DIR [delta|iceberg|s3]...`` prints them as one comma-separated list, Delta's unless
+told otherwise; nothing if they cannot be had. Without Delta's and Iceberg's, tables of the Spark catalog are
+plain Parquet.
 
 Spark's own ``spark.jars.packages`` asks several repositories, some of which a guarded network does not
 reach, and brings Hadoop's client again, which Spark has. So Ivy gets settings of its own here: Maven Central
@@ -25,6 +26,9 @@ from synctrail.java import find_java_home
 
 DELTA = {"4.1": "io.delta:delta-spark_4.1_2.13:4.4.0"}
 """The release of Delta Lake for each release of Spark. Source: https://docs.delta.io/releases/"""
+
+ICEBERG = {"4.1": "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.11.0"}
+"""The release of Iceberg for each release of Spark. Source: https://iceberg.apache.org/releases/"""
 
 HADOOP = {"4.1": "3.4.2"}
 """The release of Hadoop in each release of Spark: that of its hadoop-client jars."""
@@ -74,10 +78,17 @@ def delta_jars(folder: Path) -> list[Path]:
         The jars' absolute paths, sorted; none if they can neither be found nor fetched.
 
     """
-    coordinates = DELTA.get(_spark_release())
-    return (
-        _jars(folder, _Wanted((coordinates,), _CARRIED_BY_SPARK, "*delta-spark*.jar")) if coordinates else []
-    )
+    return _format_jars(folder, DELTA, "*delta-spark*.jar")
+
+
+def iceberg_jars(folder: Path) -> list[Path]:
+    """Return the jar of Iceberg that fits the installed Spark, fetching it if the folder lacks it.
+
+    Returns:
+        Its absolute path (all of Iceberg is one jar); none if it can neither be found nor fetched.
+
+    """
+    return _format_jars(folder, ICEBERG, "*iceberg-spark-runtime*.jar")
 
 
 def s3_jars(folder: Path) -> list[Path]:
@@ -96,6 +107,11 @@ def s3_jars(folder: Path) -> list[Path]:
     coordinates = (f"org.apache.hadoop:hadoop-aws:{hadoop}", *modules)
     # Hadoop's own jar is wanted here, and what else Spark carries does no harm beside it.
     return _jars(folder, _Wanted(coordinates, (_ALL_OF_AWS,), "*hadoop-aws*.jar"))
+
+
+def _format_jars(folder: Path, releases: dict[str, str], proof: str) -> list[Path]:
+    coordinates = releases.get(_spark_release())
+    return _jars(folder, _Wanted((coordinates,), _CARRIED_BY_SPARK, proof)) if coordinates else []
 
 
 def _spark_release() -> str:
@@ -184,16 +200,17 @@ def _spark_home() -> Path:
 
 _WITHOUT = {
     "delta": "tables of the Spark catalog will be plain Parquet",
+    "iceberg": "tables of the Spark catalog will be plain Parquet",
     "s3": "s3a:// cannot be read",
 }
-_KINDS = {"delta": delta_jars, "s3": s3_jars}
+_KINDS = {"delta": delta_jars, "iceberg": iceberg_jars, "s3": s3_jars}
 
 
 def main(arguments: list[str]) -> int:
     """Print the jars in ``DIR`` as one comma-separated list; an empty line if there are none."""
     folder, *kinds = arguments or [""]
     if not folder or not _KINDS.keys() >= set(kinds):
-        sys.stderr.write("usage: python -m synctrail.jars DIR [delta|s3]...\n")
+        sys.stderr.write("usage: python -m synctrail.jars DIR [delta|iceberg|s3]...\n")
         return 2
     jars: list[Path] = []
     for kind in kinds or ["delta"]:

@@ -22,6 +22,7 @@ from synctrail import contract
 from synctrail.columns import TIMESTAMP
 from synctrail.errors import LakeError
 from synctrail.selection import EVERYTHING, Selection
+from synctrail.spark_session import RAW_FILES
 
 RECORDS_PREFIX = "sync_tracking_datasets"
 METADATA_PREFIX = "metadata"
@@ -299,6 +300,9 @@ def _read_folders(spark: SparkSession, folders: list[str]) -> DataFrame | None:
         # Names with *, ?, [], {} are names here, not patterns.
         .option("__globPaths__", "false")
     )
+    if spark._jsc.hadoopConfiguration().get("fs.file.impl") is None:
+        # A session with Iceberg keeps Hadoop's default, which spark_session tells of, for all but the lake.
+        reader = reader.options(**{"fs.file.impl": RAW_FILES, "fs.file.impl.disable.cache": "true"})
     try:
         return reader.load(folders)
     except AnalysisException as error:

@@ -7,7 +7,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import IO
+from typing import IO, Final
 
 from pyspark.sql import SparkSession
 
@@ -24,7 +24,10 @@ _LOCAL_DEFAULTS = {
 }
 # Hadoop's default checks a local file against the .crc file beside it. In a copy of a bucket such a file is a
 # stray one that is no data, and the check would refuse a good file.
-_UNCHECKED_FILES = {"spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem"}
+RAW_FILES: Final = "org.apache.hadoop.fs.RawLocalFileSystem"
+"""Hadoop's file system for local files, without checks of sums."""
+
+_UNCHECKED_FILES = {"spark.hadoop.fs.file.impl": RAW_FILES}
 # spark-submit may have opened the default by then, for files of its own, and Hadoop would give it again.
 _SUBMITTED_DEFAULTS = {**_UNCHECKED_FILES, "spark.hadoop.fs.file.impl.disable.cache": "true"}
 # Derby, the metastore of a local catalog, writes a log into the working directory unless told otherwise.
@@ -57,11 +60,11 @@ def spark_session(settings: Mapping[str, str], *, hive: bool = False, quiet: boo
     if hive:
         builder = builder.enableHiveSupport()
     if _is_started():
-        return _start(builder, {**_SUBMITTED_DEFAULTS, **settings})
+        return _start(builder, {**({} if _has_iceberg(settings) else _SUBMITTED_DEFAULTS), **settings})
     os.environ["JAVA_HOME"] = str(find_java_home())
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
-    merged = {**_LOCAL_DEFAULTS, **_UNCHECKED_FILES, **settings}
+    merged = {**_LOCAL_DEFAULTS, **({} if _has_iceberg(settings) else _UNCHECKED_FILES), **settings}
     if hive and "derby." not in merged.get(_JAVA_OPTIONS, ""):
         merged[_JAVA_OPTIONS] = f"{merged.get(_JAVA_OPTIONS, '')} {_DERBY_LOG}".strip()
     if not quiet:
@@ -85,6 +88,16 @@ def _refuse_remote(chosen: Mapping[str, str]) -> None:
             f"{found[0]} asks for Spark Connect, over which Synctrail cannot load; unset it, and run with"
             " spark-submit synctrail_job.py, or with spark.master for a classic session"
         )
+
+
+def _has_iceberg(settings: Mapping[str, str]) -> bool:
+    """Tell whether a catalog is Iceberg's, which works with no file system that does not tell its scheme.
+
+    Source: Util.mayHaveBlockLocations in
+    https://github.com/apache/iceberg/blob/apache-iceberg-1.11.0/core/src/main/java/org/apache/iceberg/hadoop/Util.java
+    """
+    catalogs = (value for name, value in settings.items() if name.startswith("spark.sql.catalog."))
+    return any(value.startswith("org.apache.iceberg.spark.") for value in catalogs)
 
 
 def _is_started() -> bool:

@@ -104,7 +104,7 @@ def stage_as_parquet(folder: Path | str, table: StagedTable, rows: DataFrame) ->
 
 
 def delete_folder(spark: SparkSession, place: str) -> None:
-    """Delete a folder of any Hadoop filesystem, if it is there."""
+    """Delete a file or folder of any Hadoop filesystem, if it is there."""
     path: Any = spark._jvm.org.apache.hadoop.fs.Path(place)  # type: ignore[union-attr]
     path.getFileSystem(spark._jsc.hadoopConfiguration()).delete(path, True)
 

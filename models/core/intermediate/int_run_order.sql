@@ -1,5 +1,5 @@
 {# A table, though small: most models join it, and engines that inline views would number the runs for each. -#}
-{{ config(materialized='table') }}
+{{ config(**synctrail.table_config()) }}
 
 with runs as (
 

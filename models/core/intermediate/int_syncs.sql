@@ -1,4 +1,4 @@
-{{ config(materialized='table') }}
+{{ config(**synctrail.table_config()) }}
 
 with runs as (
 

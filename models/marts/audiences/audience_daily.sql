@@ -1,4 +1,4 @@
-{{ config(materialized='table', **synctrail.storage_layout('sync_id', day='date')) }}
+{{ config(**synctrail.table_config('sync_id', day='date')) }}
 
 with spells as (
 

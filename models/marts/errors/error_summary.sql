@@ -1,4 +1,4 @@
-{{ config(materialized='table') }}
+{{ config(**synctrail.table_config()) }}
 
 {%- set sync_error = ['sync_key', 'error_fingerprint'] -%}
 {%- set judgement = ['category', 'is_retryable', 'suggested_action'] %}

@@ -1,4 +1,4 @@
-{{ config(materialized='table') }}
+{{ config(**synctrail.table_config()) }}
 
 {%- set double = synctrail.type_double() -%}
 {%- set failed_share = 'cast(n_failed + n_invalid as ' ~ double ~ ') / nullif(n_planned, 0)' -%}

@@ -1,4 +1,4 @@
-{{ config(materialized='table', **synctrail.storage_layout('sync_id', day='date')) }}
+{{ config(**synctrail.table_config('sync_id', day='date')) }}
 
 {%- set attempt_counts = [
     'n_attempts', 'n_succeeded', 'n_rejected', 'n_invalid', 'n_added', 'n_changed', 'n_removed',

@@ -1,4 +1,4 @@
-"""The Spark catalog: Delta tables, or plain Parquet where the session has no Delta.
+"""The Spark catalog: tables of Iceberg or Delta, or plain Parquet where the session has neither.
 
 No transaction spans several tables here. So rows are only ever appended, each load in a partition of its
 own, and one more append, to the ledger, makes them visible: the contract's tables are views that show the
@@ -11,7 +11,6 @@ shows nothing; of two loads of one file at once, the later entry counts.
 from __future__ import annotations
 
 import datetime as dt
-import re
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -30,43 +29,27 @@ from synctrail.ids import begun_at
 from synctrail.lock import exclusive_lock
 from synctrail.plan import LEDGER_SCHEMA
 from synctrail.spark_errors import SPARK_ERRORS, is_metastore_busy
-from synctrail.stage import (
-    FACTS,
-    RECORDS,
-    RUN_METADATA,
-    STAGED_TABLES,
-    StagedTable,
-    delete_folder,
-    spark_settings,
-    write_parquet,
-)
+from synctrail.stage import FACTS, RECORDS, RUN_METADATA, STAGED_TABLES, StagedTable, delete_folder
 from synctrail.warehouses.base import FILES_SCHEMA, FORGOTTEN_SCHEMA, HISTORY_SCHEMA, Commit
+from synctrail.warehouses.spark_tables import SparkTable, new_table_class, open_table
+from synctrail.warehouses.spark_tables.base import PARTITION, entries
 from synctrail.warehouses.views import records_view, small_views
 
 _LEDGER = "synctrail_ledger"
-# Without an underscore before it: Hive's metastore cannot filter partitions by such a name.
-_PARTITION = "load_id"
 # One table, since one append is the commit: a row of a file has a path, a row of history has none.
 _LEDGER_SCHEMA = pa.schema(
     [*FILES_SCHEMA, *(field for field in HISTORY_SCHEMA if field.name not in FILES_SCHEMA.names)]
 )
-_VACUUM = {
-    "spark.databricks.delta.retentionDurationCheck.enabled": "false",
-    # In so many tasks it lists the table's folders; else in 10,000, which take minutes where folders are few.
-    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "64",
-}
-_DELTA_LOG = "_delta_log"
-# What Delta writes before it gives it the name of a log's entry.
-_UNFINISHED = re.compile(r"\.tmp(\.crc)?$")
-_DELTA_CATALOG = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
 # A load that no lock proves dead is taken for dead after this time.
 _LONGEST_LOAD = dt.timedelta(days=1)
 # The Java process of a killed load outlives it by a moment, and with it its hold on the metastore.
 _DYING_SECONDS = 15.0
 _POLL_SECONDS = 0.5
 _FORGOTTEN = "forgotten_records"
-# Where a partition of plain Parquet is written anew: its place is this folder and the usual one by turns.
-_REWRITTEN = "rewritten"
+# The tables of which each load has a partition.
+_LOADED = (*(table.name for table in STAGED_TABLES), _LEDGER)
+# The name of the catalog that Spark itself has.
+_OWN_CATALOG = "spark_catalog"
 
 
 class SparkWarehouse:
@@ -75,8 +58,8 @@ class SparkWarehouse:
     Args:
         schema: the schema of the staging tables.
         settings: what the session is started with, as dbt's session method starts it.
-        provider: ``delta`` or ``parquet``; else Delta where the session has it. Tables that are there stay
-            what they are.
+        provider: ``iceberg``, ``delta`` or ``parquet``; else Iceberg or Delta where the session has it.
+            Tables that are there stay what they are.
 
     """
 
@@ -87,7 +70,7 @@ class SparkWarehouse:
         self._schema = schema
         self._settings = settings
         self._provider = provider
-        self._holds_lock = False
+        self._is_alone = False
         self._is_created = False
 
     @property
@@ -115,12 +98,12 @@ class SparkWarehouse:
             yield
             return
         with exclusive_lock(folder / f".synctrail-{self._schema}.lock", wait_seconds=wait_seconds):
-            self._holds_lock = True
+            self._is_alone = self._is_local()
             try:
                 self._remove_dead_loads()
                 yield
             finally:
-                self._holds_lock = False
+                self._is_alone = False
 
     def ledger(self) -> pa.Table:
         """Return what planning needs of ``load_files``; empty if there is no such table yet."""
@@ -140,7 +123,7 @@ class SparkWarehouse:
         """Append the rows, in a partition of their own, to a table of which the views show nothing yet."""
         self._create()
         self._append(table.name, load_id, rows, table.unique_columns)
-        return rows.sparkSession.table(self._table(table.name)).where(F.col(_PARTITION) == load_id)
+        return rows.sparkSession.table(self._table(table.name)).where(F.col(PARTITION) == load_id)
 
     def commit(self, commit: Commit) -> dict[str, Any]:
         """Append the ledger rows and the history in one step."""
@@ -148,7 +131,7 @@ class SparkWarehouse:
         spark = _session()
         history = commit.finished_history()
         entries = [*commit.files.to_pylist(), history]
-        ledger = spark.createDataFrame(pa.Table.from_pylist(entries, _LEDGER_SCHEMA)).drop(_PARTITION)
+        ledger = spark.createDataFrame(pa.Table.from_pylist(entries, _LEDGER_SCHEMA)).drop(PARTITION)
         self._append(_LEDGER, commit.load_id, ledger.coalesce(1))
         return history
 
@@ -160,14 +143,14 @@ class SparkWarehouse:
         self._create()
         spark = _session()
         entries = pa.Table.from_pylist(files.to_pylist(), _LEDGER_SCHEMA)
-        added = spark.createDataFrame(entries).drop(_PARTITION).coalesce(1)
-        self._append(_LEDGER, files.column(_PARTITION)[0].as_py(), added)
+        added = spark.createDataFrame(entries).drop(PARTITION).coalesce(1)
+        self._append(_LEDGER, files.column(PARTITION)[0].as_py(), added)
         pruned = spark.sql(
             f"select path, file_key from ({self._current_files()}) where status = '{contract.PRUNED}'"
         )
         versions = spark.table(self._table(_LEDGER)).join(pruned, ["path", "file_key"], "left_semi")
         records = spark.table(self._table(RECORDS.name))
-        self._erase(records.join(versions, [_PARTITION, "file_key"], "left_semi"), at_once=False)
+        self._erase(records.join(versions, [PARTITION, "file_key"], "left_semi"), at_once=False)
 
     def forgotten(self) -> pa.Table:
         """Return the tombstones; empty if there is no such table yet."""
@@ -178,18 +161,18 @@ class SparkWarehouse:
     def forget(self, identifiers: Sequence[str], syncs: Sequence[str], tombstones: pa.Table) -> int:
         """Keep the tombstones, then erase the rows, those of superseded versions of a file included.
 
-        Files that Delta keeps for earlier versions of the table are deleted as well.
+        Files that Delta and Iceberg keep for earlier versions of the table are deleted as well.
         """
         self._create()
         spark = _session()
         if tombstones.num_rows:
-            added = spark.createDataFrame(tombstones).drop(_PARTITION).coalesce(1)
-            self._append(_FORGOTTEN, tombstones.column(_PARTITION)[0].as_py(), added)
+            added = spark.createDataFrame(tombstones).drop(PARTITION).coalesce(1)
+            self._append(_FORGOTTEN, tombstones.column(PARTITION)[0].as_py(), added)
         wanted = spark.createDataFrame(pa.table({"record_identifier": pa.array(identifiers, pa.string())}))
         doomed = spark.table(self._table(RECORDS.name)).join(wanted, "record_identifier", "left_semi")
         if syncs:
             ledger = spark.table(self._table(_LEDGER)).where(F.col("sync_id").isin(*syncs))
-            doomed = doomed.join(ledger, [_PARTITION, "file_key"], "left_semi")
+            doomed = doomed.join(ledger, [PARTITION, "file_key"], "left_semi")
         return self._erase(doomed, at_once=True)
 
     def _erase(self, doomed: DataFrame, *, at_once: bool) -> int:
@@ -197,43 +180,17 @@ class SparkWarehouse:
 
         Args:
             doomed: rows of the table of records.
-            at_once: delete what Delta keeps of them for earlier versions, too.
+            at_once: delete what is kept of them, and of those deleted before, for earlier versions, too.
 
         """
-        spark = doomed.sparkSession
-        table = self._table(RECORDS.name)
-        counts = doomed.groupBy(_PARTITION).count().collect()
-        if not counts:
-            return 0
-        keys = doomed.select(_PARTITION, "file_key", "row_no")
-        if _details(spark, table)["Provider"] == "delta":
-            keys.createOrReplaceTempView("synctrail_doomed")
-            matched = " and ".join(f"r.{name} = d.{name}" for name in keys.columns)
-            spark.sql(f"merge into {table} r using synctrail_doomed d on {matched} when matched then delete")
-            spark.catalog.dropTempView("synctrail_doomed")
-            if at_once:
-                with spark_settings(spark, _VACUUM):
-                    spark.sql(f"vacuum {table} retain 0 hours")
-        else:
-            # The folders that they are read from are gone after the first partition.
-            kept_keys = keys.localCheckpoint()
-            for load in counts:
-                self._rewrite(load[_PARTITION], kept_keys)
+        table = open_table(doomed.sparkSession, self._table(RECORDS.name))
+        counts = doomed.groupBy(PARTITION).count().collect()
+        if counts:
+            keys = doomed.select(PARTITION, "file_key", "row_no")
+            table.erase(keys, [load[PARTITION] for load in counts])
+        if at_once:
+            table.purge(self._dead_before())
         return sum(load["count"] for load in counts)
-
-    def _rewrite(self, load_id: str, doomed: DataFrame) -> None:
-        """Write a partition of plain Parquet anew without some rows; readers see the old one or the new."""
-        spark = doomed.sparkSession
-        table = self._table(RECORDS.name)
-        root = _details(spark, table)["Location"]
-        places = {f"{root}/{name}={load_id}" for name in (_PARTITION, _REWRITTEN)}
-        current = _partition_place(spark, table, load_id)
-        (fresh,) = places - {current}
-        rows = spark.table(table).where(F.col(_PARTITION) == load_id)
-        kept = rows.join(doomed, [_PARTITION, "file_key", "row_no"], "left_anti")
-        write_parquet(kept.drop(_PARTITION), fresh, RECORDS.unique_columns, mode="overwrite")
-        spark.sql(f"alter table {table} partition ({_PARTITION} = '{load_id}') set location '{fresh}'")
-        delete_folder(spark, current)
 
     def _open_catalog(self, wait_seconds: float) -> None:
         """Touch the catalog, waiting while another process has its metastore."""
@@ -249,15 +206,7 @@ class SparkWarehouse:
                 return
 
     def _append(self, name: str, load_id: str, rows: DataFrame, unique_columns: Iterable[str] = ()) -> None:
-        spark = rows.sparkSession
-        table = self._table(name)
-        details = _details(spark, table)
-        if details["Provider"] == "delta":
-            rows.withColumn(_PARTITION, F.lit(load_id)).writeTo(table).append()
-            return
-        # Two jobs that append to one folder would share, and clear away, its _temporary.
-        write_parquet(rows, f"{details['Location']}/{_PARTITION}={load_id}", unique_columns)
-        spark.sql(f"alter table {table} add if not exists partition ({_PARTITION} = '{load_id}')")
+        open_table(rows.sparkSession, self._table(name)).append(load_id, rows, unique_columns)
 
     def _create(self) -> None:
         if self._is_created:
@@ -265,7 +214,7 @@ class SparkWarehouse:
         spark = _session()
         spark.sql(f"create schema if not exists {_quoted(self._schema)}")
         there = {row.tableName for row in spark.sql(f"show tables in {_quoted(self._schema)}").collect()}
-        provider = self._provider or ("delta" if _has_delta(spark) else "parquet")
+        table_class = new_table_class(spark, self._provider)
         tables = {
             **{table.name: table.schema for table in STAGED_TABLES},
             _LEDGER: _LEDGER_SCHEMA,
@@ -276,34 +225,40 @@ class SparkWarehouse:
                 columns = ", ".join(
                     f"{_quoted(field.name)} {field.dataType.simpleString()}"
                     for field in from_arrow_schema(schema)
-                    if field.name != _PARTITION
+                    if field.name != PARTITION
                 )
-                self._remove_half_made(name)
-                spark.sql(
-                    f"create table if not exists {self._table(name)} ({columns}, {_PARTITION} string)"
-                    f" using {provider} partitioned by ({_PARTITION})"
-                )
+                self._remove_half_made(name, table_class)
+                spark.sql(table_class.ddl(self._table(name), columns))
         for name, query in self._views().items():
             if name not in there:
+                self._remove_half_made(name, table_class)
                 spark.sql(f"create view if not exists {self._table(name)} as {query}")
         self._is_created = True
 
-    def _remove_half_made(self, name: str) -> None:
-        """Remove what a killed load has left of a Delta table that it was making: a log, in no catalog.
+    def _remove_half_made(self, name: str, table_class: type[SparkTable]) -> None:
+        """Remove what a killed load has left of a table or view that it was making: it is in no catalog.
 
-        Delta refuses to make a table in such a folder. One that holds anything else is left alone, and so is
-        one that a load of another machine may be making.
+        A folder that holds anything else is left alone, and so is one that a load of another machine may be
+        making.
         """
-        if not self._holds_lock:
-            return
-        folder = f"{self._root()}/{name}"
-        if [entry for entry, _ in _entries(_session(), folder)] == [_DELTA_LOG]:
-            delete_folder(_session(), folder)
+        root = self._root()
+        if self._is_alone and root is not None:
+            folder = f"{root}/{name}"
+            if [entry for entry, _ in entries(_session(), folder)] == [table_class.half_made]:
+                delete_folder(_session(), folder)
 
-    def _root(self) -> str:
-        """Return the folder in which the schema's tables lie."""
+    def _is_local(self) -> bool:
+        """Tell whether the tables lie where the lock is, so that whoever writes to them has to hold it."""
+        spark = _session()
+        if spark.conf.get("spark.sql.defaultCatalog", _OWN_CATALOG) != _OWN_CATALOG:
+            return False
+        root = self._root() if spark.catalog.databaseExists(_quoted(self._schema)) else None
+        return root is None or _local_path(root) is not None
+
+    def _root(self) -> str | None:
+        """Return the folder in which the schema's tables lie, where the catalog has one."""
         described = _session().sql(f"describe schema {_quoted(self._schema)}").collect()
-        return str(next(row.info_value for row in described if row.info_name == "Location"))
+        return next((row.info_value for row in described if row.info_name == "Location"), None)
 
     def _views(self) -> dict[str, str]:
         files, ledger = f"({self._current_files()})", self._table(_LEDGER)
@@ -329,30 +284,32 @@ class SparkWarehouse:
         if not self._has_ledger():
             return
         spark = _session()
-        if self._holds_lock:
-            root = self._root()
-            for name in (*(table.name for table in STAGED_TABLES), _LEDGER, _FORGOTTEN):
-                for entry, place in _entries(spark, f"{root}/{name}/{_DELTA_LOG}"):
-                    if _UNFINISHED.search(entry):
-                        delete_folder(spark, place)
+        loaded = {name: open_table(spark, self._table(name)) for name in _LOADED}
+        tables = [*loaded.values()]
+        if spark.catalog.tableExists(self._table(_FORGOTTEN)):
+            tables.append(open_table(spark, self._table(_FORGOTTEN)))
+        for table in tables:
+            table.refresh()
+            table.remove_unfinished(is_alone=self._is_alone)
         ledger = self._table(_LEDGER)
         committed = {row.load_id for row in spark.sql(f"select distinct load_id from {ledger}").collect()}
-        for name in (*(table.name for table in STAGED_TABLES), _LEDGER):
-            table = self._table(name)
-            details = _details(spark, table)
-            for rewritten, load_id in _load_folders(spark, details["Location"], _REWRITTEN):
-                # A command that was killed while it erased rows: one of the two places is not in use.
-                place = _partition_place(spark, table, load_id)
-                usual = f"{details['Location']}/{_PARTITION}={load_id}"
-                delete_folder(spark, usual if place == rewritten else rewritten)
-            for folder, load_id in _load_folders(spark, details["Location"], _PARTITION):
-                if load_id in committed or not (self._holds_lock or _is_old(load_id)):
-                    continue
-                if details["Provider"] == "delta":
-                    spark.sql(f"delete from {table} where {_PARTITION} = '{load_id}'")
-                else:
-                    spark.sql(f"alter table {table} drop if exists partition ({_PARTITION} = '{load_id}')")
+        for table in loaded.values():
+            dead = {
+                folder: load_id
+                for folder, load_id in table.load_folders()
+                if load_id not in committed and (self._is_alone or _is_old(load_id))
+            }
+            for load_id in dead.values():
+                table.delete_load(load_id)
+            if dead:
+                table.remove_orphans(self._dead_before())
+            for folder in dead:
                 delete_folder(spark, folder)
+
+    def _dead_before(self) -> dt.datetime:
+        """Return the moment before which whatever is not committed was written by a command that is dead."""
+        now = dt.datetime.now(dt.UTC)
+        return now if self._is_alone else now - _LONGEST_LOAD
 
     def _has_ledger(self) -> bool:
         return bool(_session().catalog.tableExists(self._table(_LEDGER)))
@@ -374,40 +331,8 @@ def _session() -> SparkSession:
     return session
 
 
-def _has_delta(spark: SparkSession) -> bool:
-    return spark.conf.get("spark.sql.catalog.spark_catalog", "") == _DELTA_CATALOG
-
-
 def _arrow(rows: DataFrame, schema: pa.Schema) -> pa.Table:
     return rows.select(*schema.names).toArrow().cast(schema)
-
-
-def _details(spark: SparkSession, table: str) -> dict[str, str]:
-    """Return what the catalog knows of a table, such as its Provider and Location."""
-    rows = spark.sql(f"describe table extended {table}").collect()
-    return {row.col_name: row.data_type for row in rows}
-
-
-def _partition_place(spark: SparkSession, table: str, load_id: str) -> str:
-    """Return the folder in which a partition of plain Parquet lies."""
-    rows = spark.sql(f"describe table extended {table} partition ({_PARTITION} = '{load_id}')").collect()
-    return str(next(row.data_type for row in rows if row.col_name == "Location"))
-
-
-def _load_folders(spark: SparkSession, location: str, kind: str) -> Iterator[tuple[str, str]]:
-    """List a table's folders of a kind, one per load: their places, and their load's id."""
-    for name, place in _entries(spark, location):
-        key, separator, load_id = name.partition("=")
-        if separator and key == kind:
-            yield place, load_id
-
-
-def _entries(spark: SparkSession, folder: str) -> list[tuple[str, str]]:
-    """List the names and the places of what is in a folder; nothing if it is not there."""
-    path: Any = spark._jvm.org.apache.hadoop.fs.Path(folder)  # type: ignore[union-attr]
-    files = path.getFileSystem(spark._jsc.hadoopConfiguration())
-    paths = [status.getPath() for status in files.listStatus(path)] if files.exists(path) else []
-    return [(path.getName(), path.toString()) for path in paths]
 
 
 def _is_old(load_id: str) -> bool:
