@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import json
 import os
 import shutil
@@ -11,45 +10,18 @@ from pathlib import Path
 from typing import Any
 
 import psycopg
-import pyarrow as pa
 import pytest
 from commands import load, synctrail, write_profile
 from conftest import Loader, make_loader, postgres_settings
-from lakes import Lake, record_columns
+from hard_values import load_as_duckdb_does
+from lakes import record_columns
 from test_killed_loads import killed_load
 
 from synctrail.errors import WarehouseError
-from synctrail.plan import retry_plan
-from synctrail.sample_lake import write_sample_lake
 from synctrail.warehouses.base import Commit
 from synctrail.warehouses.postgres import PostgresWarehouse
 
 RUN = "1/22/333"
-EDGES = [
-    dt.datetime(1, 1, 1, tzinfo=dt.UTC),
-    dt.datetime(9999, 12, 31, 23, 59, 59, 999999, tzinfo=dt.UTC),
-    dt.datetime(2025, 3, 30, 2, 30, 0, 1, tzinfo=dt.UTC),
-]
-# What a text format could take for something else, and a payload of 10 MB.
-TEXTS = [
-    *(
-        "",
-        " ",
-        "NULL",
-        "\\N",
-        "\\.",
-        '"',
-        '""',
-        "''",
-        ",",
-        "\n",
-        "\r\n",
-        "a\tb\\n",
-        "\ufeff",
-        "é 漢字 🎉 e\u0301",
-    ),
-    json.dumps({"text": "ü" * 5_000_000}, ensure_ascii=False),
-]
 
 
 @pytest.fixture
@@ -67,36 +39,7 @@ def server() -> Iterator[psycopg.Connection[tuple[Any, ...]]]:
 
 def test_a_lake_in_parts_is_what_duckdb_has_of_it_at_once(postgres, duckdb_loader, tmp_path):
     """Every row of every table: a sample lake in three loads, and a file of hard values in the last."""
-    sample = tmp_path / "sample"
-    write_sample_lake(sample, rows=2_000, seed=5, runs=62)
-    lake = Lake(tmp_path / "lake")
-    for number, file in enumerate(sorted(path for path in sample.rglob("*") if path.is_file())):
-        part = tmp_path / f"part-{number % 3}" / file.relative_to(sample)
-        part.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(file, part)
-    for part in ("part-0", "part-1", "part-2"):
-        shutil.copytree(tmp_path / part, lake.root, dirs_exist_ok=True)
-        if part == "part-2":
-            hard = {
-                "record_payload": TEXTS,
-                "status_message": [None, *TEXTS[1:]],
-                "batch_started_at": pa.array([*EDGES, *[None] * (len(TEXTS) - 3)], pa.timestamp("us", "UTC")),
-            }
-            lake.records(RUN, "hard.0.parquet", record_columns(TEXTS, **hard))
-            lake.write("sync_tracking_datasets/1/22/1/bad.0.parquet", b"PAR1")
-        postgres.load(lake)
-    duckdb_loader.load(lake)
-    found, expected = postgres.tables(), duckdb_loader.tables()
-    for table, rows in expected.items():
-        assert rows, table
-        assert found[table] == rows, table
-    payloads = {row["record_payload"] for row in found["sync_tracking_records"]}
-    assert payloads.issuperset(TEXTS)
-
-    retried = postgres.load(lake, planner=retry_plan)
-    assert (retried.history["files_seen"], retried.is_complete) == (1, False)
-    assert postgres.tables() == expected
-    assert [row["rows_loaded"] for row in postgres.rows("load_history")][-1] == 0
+    load_as_duckdb_does(postgres, duckdb_loader, tmp_path)
 
 
 def test_a_text_with_a_nul_loses_no_row(postgres, lake):

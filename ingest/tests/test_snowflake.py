@@ -18,13 +18,12 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
 from commands import load, synctrail, write_profile
 from conftest import Loader, make_loader, snowflake_settings
-from lakes import Lake, record_columns
+from hard_values import load_as_duckdb_does
+from lakes import record_columns
 from test_killed_loads import killed_load
-from test_postgres import EDGES, TEXTS
 
 pytest.importorskip(
     "fakesnow", reason="the environment of the stand-ins alone has fakesnow: make test-stand-ins"
@@ -37,8 +36,6 @@ from snowflake_look import open_snowflake, select_snowflake, session
 from synctrail.dbt_target import Target
 from synctrail.errors import BusyError, UsageError, WarehouseError
 from synctrail.forget import forget
-from synctrail.plan import retry_plan
-from synctrail.sample_lake import write_sample_lake
 from synctrail.warehouses import snowflake_lock
 from synctrail.warehouses.base import Commit
 from synctrail.warehouses.choose import open_warehouse
@@ -70,37 +67,9 @@ def staged_in(loader: Loader, **options: Any) -> Loader:
 
 def test_a_lake_in_parts_is_what_duckdb_has_of_it_at_once(snowflake, duckdb_loader, tmp_path):
     """Every row of every table: a sample lake in three loads, and a file of hard values in the last."""
-    sample = tmp_path / "sample"
-    write_sample_lake(sample, rows=2_000, seed=5, runs=62)
-    lake = Lake(tmp_path / "lake")
-    for number, file in enumerate(sorted(path for path in sample.rglob("*") if path.is_file())):
-        part = tmp_path / f"part-{number % 3}" / file.relative_to(sample)
-        part.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(file, part)
-    for part in ("part-0", "part-1", "part-2"):
-        shutil.copytree(tmp_path / part, lake.root, dirs_exist_ok=True)
-        if part == "part-2":
-            hard = {
-                "record_payload": TEXTS,
-                "status_message": [None, *TEXTS[1:]],
-                "batch_started_at": pa.array([*EDGES, *[None] * (len(TEXTS) - 3)], pa.timestamp("us", "UTC")),
-            }
-            lake.records(RUN, "hard.0.parquet", record_columns(TEXTS, **hard))
-            lake.records(RUN, "nul.0.parquet", record_columns(["a\0b", "\0"], record_payload=["\0", None]))
-            lake.write("sync_tracking_datasets/1/22/1/bad.0.parquet", b"PAR1")
-        snowflake.load(lake)
-    duckdb_loader.load(lake)
-    found, expected = snowflake.tables(), duckdb_loader.tables()
-    for table, rows in expected.items():
-        assert rows, table
-        assert found[table] == rows, table
-    payloads = {row["record_payload"] for row in found["sync_tracking_records"]}
-    assert payloads.issuperset([*TEXTS, "\0"])
-
-    retried = snowflake.load(lake, planner=retry_plan)
-    assert (retried.history["files_seen"], retried.is_complete) == (1, False)
-    assert snowflake.tables() == expected
-    assert [row["rows_loaded"] for row in snowflake.rows("load_history")][-1] == 0
+    nul = record_columns(["a\0b", "\0"], record_payload=["\0", None])
+    found = load_as_duckdb_does(snowflake, duckdb_loader, tmp_path, nul)
+    assert "\0" in {row["record_payload"] for row in found["sync_tracking_records"]}
     assert forget(snowflake.warehouse, ["a\0b"]).rows_erased == 1
 
 
