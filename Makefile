@@ -69,6 +69,7 @@ test-package: .cache/dev.ready .cache/deps.ready  ## The dbt package on DuckDB, 
 	rm -f $(TALLY)/{duckdb,postgres}-*
 	$(PYTHON) -m pytest -n 2 integration_tests/tests --warehouse duckdb
 	$(PYTHON) -m pytest -n 2 integration_tests/tests --warehouse postgres -m every_warehouse --ignore $(LOADS)
+	$(PYTHON) -m pytest -n 2 integration_tests/tests/test_shipped_tests.py --warehouse postgres -m "not every_warehouse"
 
 .PHONY: test-spark
 test-spark: .cache/dev.ready .cache/deps.ready  ## The same on Spark with Delta
