@@ -111,9 +111,11 @@
 
 {# The rule_number of the first rule that matches, or null. #}
 {% macro first_error_rule(message_text, message_words, destination_text) -%}
+    {#- Found once, as there are hundreds of rules. -#}
+    {%- set regexp_like = adapter.dispatch('regexp_like', 'synctrail') -%}
     {%- set conditions = [] -%}
     {%- for rule_number, is_of_package, destination, pattern in synctrail.readable_error_rules() -%}
-        {%- set condition = synctrail.regexp_like(message_words if is_of_package else message_text, pattern) -%}
+        {%- set condition = regexp_like(message_words if is_of_package else message_text, pattern) -%}
         {%- if destination -%}
             {%- set name = modules.re.sub('[^a-z0-9]+', '', destination | lower) -%}
             {%- set condition = destination_text ~ " like '%" ~ name ~ "%' and " ~ condition -%}

@@ -14,20 +14,27 @@
     {%- if keeps_source_rows and not var('synctrail_allow_full_refresh') -%}
         {%- do settings.update({'full_refresh': false}) -%}
     {%- endif -%}
-    {%- do settings.update(adapter.dispatch('incremental_config', 'synctrail')()) -%}
+    {%- do settings.update(adapter.dispatch('incremental_config', 'synctrail')(unique_key, cluster_by)) -%}
     {%- do settings.update(synctrail.storage_layout(cluster_by)) -%}
     {{- return(settings) -}}
 {% endmacro %}
 
-{% macro default__incremental_config() %}
+{% macro default__incremental_config(unique_key, cluster_by) %}
     {{- synctrail.unsupported_adapter('incremental_config') -}}
 {% endmacro %}
 
-{% macro duckdb__incremental_config() %}
-    {{- return({'incremental_strategy': 'delete+insert'}) -}}
+{#
+    A key is of one sync. Told so, DuckDB looks for the rows to replace in the syncs of the new ones alone:
+    https://duckdb.org/2024/09/09/announcing-duckdb-110#dynamic-filter-pushdown-from-joins
+#}
+{% macro duckdb__incremental_config(unique_key, cluster_by) %}
+    {{- return({
+        'incremental_strategy': 'delete+insert',
+        'unique_key': ['sync_key', unique_key] if cluster_by == 'sync_key' else unique_key
+    }) -}}
 {% endmacro %}
 
-{% macro postgres__incremental_config() %}
+{% macro postgres__incremental_config(unique_key, cluster_by) %}
     {{- return({'incremental_strategy': 'delete+insert'}) -}}
 {% endmacro %}
 
@@ -35,20 +42,20 @@
     One statement, which reads the model as a view: nothing is written but the rows that change. Keys are never null and
     once in a build, which a merge needs. https://docs.snowflake.com/en/sql-reference/sql/merge
 #}
-{% macro snowflake__incremental_config() %}
+{% macro snowflake__incremental_config(unique_key, cluster_by) %}
     {{- return({'incremental_strategy': 'merge'}) -}}
 {% endmacro %}
 
-{% macro redshift__incremental_config() %}
+{% macro redshift__incremental_config(unique_key, cluster_by) %}
     {{- return({'incremental_strategy': 'delete+insert'}) -}}
 {% endmacro %}
 
-{% macro bigquery__incremental_config() %}
+{% macro bigquery__incremental_config(unique_key, cluster_by) %}
     {{- return({'incremental_strategy': 'merge'}) -}}
 {% endmacro %}
 
 {# Plain Parquet knows neither merge nor delete: there each build writes the whole table. #}
-{% macro spark__incremental_config() %}
+{% macro spark__incremental_config(unique_key, cluster_by) %}
     {%- set file_format = var('synctrail_spark_file_format') -%}
     {{- return({
         'file_format': file_format,

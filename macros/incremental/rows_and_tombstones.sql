@@ -16,6 +16,7 @@ select
     false as _is_deleted,
     {{ synctrail.build_id() }} as _build_id
 from {{ rows }}
+{{ synctrail.storage_order('sync_key') if 'sync_key' in columns }}
 {%- elif synctrail.keeps_ctes() -%}
 select
     {{ columns | join(',\n    ') }},
@@ -30,11 +31,16 @@ select
     true as _is_deleted,
     {{ synctrail.build_id() }} as _build_id
 from {{ this }} as stored
-{{ of_touched }}
-    and not stored._is_deleted
-    and not exists (
-        select 1 from {{ rows }} as current_rows where current_rows.{{ unique_key }} = stored.{{ unique_key }}
-    )
+where stored.{{ unique_key }} in (
+    {#- By keys alone: seldom is one gone, and then the rest of its row is read. #}
+    select stored.{{ unique_key }}
+    from {{ this }} as stored
+    {{ of_touched }}
+        and not stored._is_deleted
+        and not exists (
+            select 1 from {{ rows }} as current_rows where current_rows.{{ unique_key }} = stored.{{ unique_key }}
+        )
+)
 {%- else -%}
 select
     {{ columns | join(',\n    ') }},

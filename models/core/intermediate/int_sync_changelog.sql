@@ -52,7 +52,7 @@ touched_records as (
 ),
 
 {% endif -%}
-ordered_attempts as (
+attempts as (
 
     select
         sync_log.log_key,
@@ -65,17 +65,7 @@ ordered_attempts as (
         {{ is_touched }} as is_touched,
         {%- endif %}
         run_order.run_number,
-        run_order.next_mirror_run_number,
-        row_number() over (
-            partition by sync_log.record_key, sync_log.run_key
-            order by
-                case when sync_log.status in ('succeeded', 'rejected') then 1 else 0 end desc,
-                {%- for column in ['batch_started_at', 'batch_completed_at', 'batch_number', '_source_file', '_source_row'] %}
-                case when sync_log.{{ column }} is null then 0 else 1 end desc,
-                sync_log.{{ column }} desc,
-                {%- endfor %}
-                sync_log.log_id desc
-        ) as place_from_last
+        run_order.next_mirror_run_number
     from {{ ref('int_sync_log') }} as sync_log
     left join {{ run_order }} as run_order on sync_log.run_key = run_order.run_key
     {%- if is_incremental_build %}
@@ -87,6 +77,49 @@ ordered_attempts as (
         {%- if is_incremental_build %}
         and {{ synctrail.of_touched_syncs('sync_log', touched_syncs) }}
         {%- endif %}
+
+),
+
+{# Few attempts are retried in their run: those alone are put in order. -#}
+retried_attempts as (
+
+    select
+        sync_log.log_key,
+        row_number() over (
+            partition by sync_log.record_key, sync_log.run_key
+            order by
+                case when sync_log.status in ('succeeded', 'rejected') then 1 else 0 end desc,
+                {%- for column in ['batch_started_at', 'batch_completed_at', 'batch_number', '_source_file', '_source_row'] %}
+                case when sync_log.{{ column }} is null then 0 else 1 end desc,
+                sync_log.{{ column }} desc,
+                {%- endfor %}
+                sync_log.log_id desc
+        ) as place_from_last
+    from {{ ref('int_sync_log') }} as sync_log
+    inner join (
+        select
+            record_key,
+            run_key
+        from attempts
+        group by record_key, run_key
+        having count(*) > 1
+    ) as retried
+        on sync_log.record_key = retried.record_key and sync_log.run_key = retried.run_key
+    where
+        not sync_log._is_deleted
+        {%- if is_incremental_build %}
+        and {{ synctrail.of_touched_syncs('sync_log', touched_syncs) }}
+        {%- endif %}
+
+),
+
+ordered_attempts as (
+
+    select
+        attempts.*,
+        coalesce(retried_attempts.place_from_last, 1) = 1 as is_final_attempt
+    from attempts
+    left join retried_attempts on attempts.log_key = retried_attempts.log_key
 
 ),
 
@@ -107,7 +140,7 @@ final_attempts as (
         lag(next_mirror_run_number) over (partition by record_key order by run_number) as mirror_run_number_since,
         lead(run_number) over (partition by record_key order by run_number) as next_run_number
     from ordered_attempts
-    where place_from_last = 1
+    where is_final_attempt
 
 ),
 
@@ -155,7 +188,7 @@ logged_effects as (
             when ordered_attempts.operation_kind = 'append' or not memberships.was_member then 'added'
             else 'changed'
         end as op_type,
-        ordered_attempts.place_from_last = 1 as is_final_attempt,
+        ordered_attempts.is_final_attempt,
         ordered_attempts.operation_kind <> 'append' and memberships.was_member as was_member
         {%- if is_incremental_build %},
         ordered_attempts.is_touched
@@ -372,4 +405,6 @@ inner join (
 ) as vanished
     on stored.log_key = vanished.log_key
 where not stored._is_deleted
+{%- else %}
+{{ synctrail.storage_order('sync_key') }}
 {%- endif %}

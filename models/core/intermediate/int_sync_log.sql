@@ -11,8 +11,8 @@
 {%- set table_sources = synctrail.table_sources() -%}
 {%- set columns = staged_columns + ['operation_kind', 'log_key', 'record_key', 'run_key', 'sync_key'] -%}
 
-{# The identifier is part of the key: where a row of a file that is loaded again has become another record's, the
-   record that lost it learns of it by a tombstone. -#}
+{# Record and run are part of the key: where a row of a file that is loaded again has become another record's or
+   another run's, those that lost it learn of it by a tombstone. -#}
 {%- set keyed_columns -%}
     *,
         case
@@ -20,7 +20,10 @@
             when operation = 'append' then 'append'
             else 'upsert'
         end as operation_kind,
-        {{ synctrail.hash_key(['source_system', 'log_id', "coalesce(record_identifier, '')"]) }} as log_key,
+        {{ synctrail.hash_key([
+            'source_system', 'log_id', "coalesce(sync_id, '')", "coalesce(sync_run_id, '')",
+            "coalesce(record_identifier, '')"
+        ]) }} as log_key,
         {{ synctrail.record_key() }} as record_key,
         {{ synctrail.run_key() }} as run_key,
         {{ synctrail.sync_key() }} as sync_key

@@ -5,6 +5,7 @@
 {%- set touched_syncs = synctrail.touched_syncs([
     (ref('int_record_updates'), '_build_id > ' ~ last_build_id)
 ]) if is_incremental_build -%}
+{%- set changelog = ref('int_sync_changelog') -%}
 {%- set columns = [
     'field_change_key', 'log_key', 'record_key', 'run_key', 'sync_key', 'source_system', 'sync_id',
     'sync_run_id', 'previous_run_id', 'record_identifier', 'field_name', 'change_type', 'old_value', 'new_value',
@@ -21,6 +22,36 @@ with updates as (
 
 ),
 
+{% if is_incremental_build -%}
+{# What four joins are about, read once: few are the rows of a build that adds to the table. -#}
+changes as (
+
+    select
+        changelog.log_key,
+        changelog.record_key,
+        changelog.run_key,
+        changelog.sync_key,
+        changelog.source_system,
+        changelog.sync_id,
+        changelog.sync_run_id,
+        changelog.row_id,
+        changelog.fields,
+        changelog.is_object_payload,
+        changelog.batch_started_at,
+        changelog._census_logged_at
+    from {{ changelog }} as changelog
+    inner join (
+        select log_key from updates
+        {{ synctrail.union_distinct() }}
+        select previous_log_key from updates
+    ) as wanted
+        on changelog.log_key = wanted.log_key
+    where {{ synctrail.of_touched_syncs('changelog', touched_syncs) }}
+
+),
+
+{% set changelog = 'changes' -%}
+{% endif -%}
 {# Most that a full sync sends again has not changed by a byte. -#}
 payload_pairs as (
 
@@ -29,17 +60,13 @@ payload_pairs as (
         previous.fields as old_payload,
         latest.fields as new_payload
     from updates
-    inner join {{ ref('int_sync_changelog') }} as latest on updates.log_key = latest.log_key
-    inner join {{ ref('int_sync_changelog') }} as previous on updates.previous_log_key = previous.log_key
+    inner join {{ changelog }} as latest on updates.log_key = latest.log_key
+    inner join {{ changelog }} as previous on updates.previous_log_key = previous.log_key
     where
         not updates._is_deleted
         and previous.is_object_payload
         and latest.is_object_payload
         and previous.fields <> latest.fields
-        {%- if is_incremental_build %}
-        and {{ synctrail.of_touched_syncs('latest', touched_syncs) }}
-        and {{ synctrail.of_touched_syncs('previous', touched_syncs) }}
-        {%- endif %}
 
 ),
 
@@ -85,13 +112,8 @@ field_changes as (
         latest._census_logged_at
     from counted_fields
     inner join updates on counted_fields.log_key = updates.log_key
-    inner join {{ ref('int_sync_changelog') }} as latest on updates.log_key = latest.log_key
-    inner join {{ ref('int_sync_changelog') }} as previous on updates.previous_log_key = previous.log_key
-    {%- if is_incremental_build %}
-    where {{ synctrail.of_touched_syncs('latest', touched_syncs) }}
-        and {{ synctrail.of_touched_syncs('previous', touched_syncs) }}
-    {%- endif %}
-
+    inner join {{ changelog }} as latest on updates.log_key = latest.log_key
+    inner join {{ changelog }} as previous on updates.previous_log_key = previous.log_key
 )
 
 {{ synctrail.rows_and_tombstones('field_changes', 'field_change_key', columns,

@@ -32,10 +32,7 @@ succeeded_attempts as (
         changelog.op_type,
         changelog.operation_kind,
         changelog._build_id,
-        lag(changelog.operation_kind) over (
-            partition by changelog.record_key order by run_order.run_number
-        ) as previous_operation_kind,
-        lag(changelog.log_key) over (
+        lag(case when changelog.operation_kind = 'upsert' then changelog.log_key end) over (
             partition by changelog.record_key order by run_order.run_number
         ) as previous_log_key,
         lag(changelog._build_id) over (
@@ -66,7 +63,7 @@ updates as (
         previous_log_key,
         case when _build_id > previous_build_id then _build_id else previous_build_id end as newest_build_id
     from succeeded_attempts
-    where op_type = 'changed' and operation_kind = 'upsert' and previous_operation_kind = 'upsert'
+    where op_type = 'changed' and operation_kind = 'upsert' and previous_log_key is not null
 
 )
 {%- if is_incremental_build %},
@@ -102,4 +99,6 @@ select
 from stored_updates as stored
 left join updates on stored.log_key = updates.log_key
 where not stored._is_deleted and updates.log_key is null
+{%- else %}
+{{ synctrail.storage_order('sync_key') }}
 {%- endif %}

@@ -82,13 +82,14 @@ field_changes_by_record as (
 
     select
         field_changes.record_key,
-        count(distinct field_changes.run_key) as n_changed_payloads
+        count(*) as n_changed_payloads
     from {{ ref('int_field_changes') }} as field_changes
     {%- if is_incremental_build %}
     inner join touched_records on field_changes.record_key = touched_records.record_key
     {%- endif %}
     where
-        not field_changes._is_deleted
+        field_changes.is_first_field
+        and not field_changes._is_deleted
         {%- if is_incremental_build %}
         and {{ synctrail.of_touched_syncs('field_changes', touched_syncs) }}
         {%- endif %}
