@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from staging_rows import EPOCH, Attempt, Run, at
 
@@ -51,14 +51,29 @@ def _attempts_of_run(rng: random.Random, kind: str, sync_id: str, run_id: str, m
     return attempts
 
 
+def _in_folder(folder: Run, attempts: list[Attempt]) -> list[Attempt]:
+    """Return the rows of a file as a newer file in another run's folder holds them."""
+    return [
+        replace(
+            attempt,
+            sync_id=folder.sync_id,
+            sync_run_id=folder.sync_run_id,
+            batch_number=9,
+            file_modified_at=attempt.file_modified_at + timedelta(minutes=1),
+        )
+        for attempt in attempts
+    ]
+
+
 def random_deliveries(seed: int, *, syncs: int, loads: int) -> list[Delivery]:
     """Return a history as it arrives: files and run folders dealt to loads at random, some of them twice.
 
-    A file that comes again has other rows than before; metadata may come before or after its run's files,
-    or without them.
+    A file that comes again has other rows than before; the rows of a file may be found anew in the folder of
+    another run; metadata may come before or after its run's files, or without them.
     """
     rng = random.Random(seed)
     deliveries: list[Delivery] = [([], []) for _ in range(loads)]
+    folders: list[tuple[Run, int]] = []
     for number in range(syncs):
         kind = rng.choice(["plain", "plain", "mirror", "append"])
         for run in range(rng.randrange(1, 8)):
@@ -66,6 +81,7 @@ def random_deliveries(seed: int, *, syncs: int, loads: int) -> list[Delivery]:
             start = rng.choice([None, at(minute), at(minute + 30)])
             folder = Run(sync_id=sync_id, sync_run_id=run_id, sync_run_started_at=start)
             first = rng.randrange(loads)
+            folders.append((folder, first))
             deliveries[first][1].append(replace(folder, has_metadata=rng.random() < 0.7))
             if rng.random() < 0.3:
                 deliveries[rng.randrange(first, loads)][1].append(folder)
@@ -83,6 +99,10 @@ def random_deliveries(seed: int, *, syncs: int, loads: int) -> list[Delivery]:
                         if rng.random() < 0.6
                     ]
                     deliveries[rng.randrange(arrival + 1, loads)][0].extend(kept)
+                if rng.random() < 0.1:
+                    other_folder, known = rng.choice(folders)
+                    moved = rng.randrange(max(first, known), loads)
+                    deliveries[moved][0].extend(_in_folder(other_folder, attempts))
     return deliveries
 
 

@@ -62,7 +62,7 @@ class Core:
 
 def core(tables: dict[str, list[Row]]) -> Core:
     """Return what the core models must hold, given the rows of the staging tables."""
-    rows = [_canonical(row) for row in tables["sync_tracking_records"]]
+    rows = [_canonical(row) for row in _of_newest_files(tables["sync_tracking_records"])]
     metadata = {(row["sync_id"], row["sync_run_id"]): row for row in tables["sync_tracking_runs"]}
     by_run: dict[RunKey, list[Row]] = defaultdict(list)
     for row in rows:
@@ -77,6 +77,12 @@ def core(tables: dict[str, list[Row]]) -> Core:
         keys.sort(key=lambda key: (_nulls_first(started[key]), len(key[1]), key[1]))
         _replay(result, keys, started, by_run, metadata, tables)
     return result
+
+
+def _of_newest_files(rows: list[Row]) -> list[Row]:
+    """Return one row for each log_id: that of the newest file that holds it."""
+    newest_last = sorted(rows, key=lambda row: row["_file_modified_at"])
+    return list({row["log_id"]: row for row in newest_last}.values())
 
 
 def _canonical(row: Row) -> Row:

@@ -84,7 +84,7 @@ def test_the_forgotten_are_erased_and_all_else_is_as_if_they_had_never_been(
     variables = {**THRESHOLDS.variables(), "synctrail_flapping_entries": FLAPPING_ENTRIES}
     lake = Lake(facts={"source_objects": [SOURCE_OBJECT]})
     project.run("seed")
-    for number, delivery in enumerate(random_deliveries(5, syncs=80, loads=2)):
+    for number, delivery in enumerate(random_deliveries(6, syncs=80, loads=2)):
         attempts, runs = with_messages(spread_over_days(delivery), rng)
         named = [
             replace(attempt, record_identifier=NAMES.get(name, name))

@@ -124,13 +124,16 @@ candidates as (
 
     select {{ synctrail.stored_columns(columns) }}
     from {{ this }} as stored
-    inner join rival_keys on stored.log_key = rival_keys.log_key
-    where not rival_keys.gives_way
-    {%- if has_reloaded_files %}
+    inner join (
+        select log_key from rival_keys
+        group by log_key
+        having max(case when gives_way then 1 else 0 end) = 0
+    ) as staying on stored.log_key = staying.log_key
+    {%- if has_reloaded_files or forgotten_salts %}
 
     union all
 
-    {# A row that its file may no longer hold, where another file does. -#}
+    {# A row that its file may no longer hold, or that is forgotten, where another file has its log_id. -#}
     select {{ synctrail.prefixed('keyed_attempts', columns) }}
     from (
         {{ keyed_attempts }}
@@ -138,7 +141,6 @@ candidates as (
     inner join rival_keys
         on keyed_attempts.source_system = rival_keys.source_system
         and keyed_attempts.log_id = rival_keys.log_id
-        and keyed_attempts.log_key = rival_keys.log_key
     where rival_keys.gives_way
     {%- endif %}
     {%- endif %}
