@@ -7,6 +7,7 @@ import json
 import re
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -18,6 +19,7 @@ from synctrail.errors import UsageError
 from synctrail.forget import Forgetting, forget
 from synctrail.privacy import SECRET_VARIABLE, Privacy, Rules, read_privacy
 from synctrail.read import read_records
+from synctrail.warehouses.spark import SparkWarehouse
 from synctrail.warehouses.spark_tables import open_table
 
 RUN = "1/22/333"
@@ -244,6 +246,24 @@ def test_forgetting_that_was_killed_is_completed(loader, lake, monkeypatch):
             forget(loader.warehouse, ["bob"])
     assert rows_of(loader) == {("22", "ann")}
     assert stored_identifiers(loader) == {"ann", "bob"}
+    assert forget(loader.warehouse, ["bob"]) == Forgetting(1, 0)
+    assert stored_identifiers(loader) == {"ann"}
+
+
+@pytest.mark.parametrize("warehouse_kind", ["delta", "iceberg"], indirect=True)
+def test_forgetting_leaves_a_load_of_another_machine_alone(loader, lake, monkeypatch):
+    """Where the lock cannot tell who loads, a young file without a commit may be a living load's."""
+    lake.records(RUN, "a.0.parquet", record_columns(["ann", "bob"]))
+    loader.load(lake)
+    table = loader.warehouse._table("synctrail_records")
+    (uncommitted,) = (Path(urlsplit(file).path) for file in loader.spark.table(table).inputFiles())
+    uncommitted = uncommitted.with_name("part-of-another-load.parquet")
+    pq.write_table(pa.table({"record_identifier": ["eve"]}), uncommitted)
+    monkeypatch.setattr(SparkWarehouse, "_is_local", lambda _: False)
+    assert forget(loader.warehouse, ["bob"]) == Forgetting(1, 1)
+    assert stored_identifiers(loader) == {"ann", "eve"}
+
+    monkeypatch.undo()
     assert forget(loader.warehouse, ["bob"]) == Forgetting(1, 0)
     assert stored_identifiers(loader) == {"ann"}
 

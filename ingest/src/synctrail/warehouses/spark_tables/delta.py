@@ -50,9 +50,17 @@ class DeltaTable(SparkTable):
         self._merge_away(keys)
 
     def purge(self, dead_before: dt.datetime) -> None:
-        """Delete the files of earlier versions of the table."""
+        """Delete the files of earlier versions of the table, and those of commands that were killed.
+
+        A file that is in no version may be a living load's: the lite vacuum, which deletes what the log has
+        removed, touches none of them. It needs to know of a full one before it.
+        Source: https://docs.delta.io/delta-utility/#remove-files-no-longer-referenced-by-a-delta-table
+        """
+        hours = (dt.datetime.now(dt.UTC) - dead_before) // dt.timedelta(hours=1)
         with spark_settings(self._spark, _VACUUM):
-            self._spark.sql(f"vacuum {self._name} retain 0 hours")
+            self._spark.sql(f"vacuum {self._name} retain {hours} hours")
+            if hours:
+                self._spark.sql(f"vacuum {self._name} lite retain 0 hours")
 
     def remove_unfinished(self, *, is_alone: bool) -> None:
         """Remove entries of the log that have not got their name."""
