@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 from conftest import Loader
 from lakes import record_columns
+from pyspark.sql import functions as F  # noqa: N812 - as everywhere in Spark
 
 from synctrail.errors import UsageError
 from synctrail.forget import Forgetting, forget
@@ -255,9 +256,9 @@ def test_forgetting_leaves_a_load_of_another_machine_alone(loader, lake, monkeyp
     """Where the lock cannot tell who loads, a young file without a commit may be a living load's."""
     lake.records(RUN, "a.0.parquet", record_columns(["ann", "bob"]))
     loader.load(lake)
-    table = loader.warehouse._table("synctrail_records")
-    (uncommitted,) = (Path(urlsplit(file).path) for file in loader.spark.table(table).inputFiles())
-    uncommitted = uncommitted.with_name("part-of-another-load.parquet")
+    rows = loader.spark.table(loader.warehouse._table("synctrail_records"))
+    (file,) = {row.file for row in rows.select(F.input_file_name().alias("file")).collect()}
+    uncommitted = Path(urlsplit(file).path).with_name("part-of-another-load.parquet")
     pq.write_table(pa.table({"record_identifier": ["eve"]}), uncommitted)
     monkeypatch.setattr(SparkWarehouse, "_is_local", lambda _: False)
     assert forget(loader.warehouse, ["bob"]) == Forgetting(1, 1)

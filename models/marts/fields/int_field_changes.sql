@@ -114,6 +114,7 @@ field_changes as (
     inner join updates on counted_fields.log_key = updates.log_key
     inner join {{ changelog }} as latest on updates.log_key = latest.log_key
     inner join {{ changelog }} as previous on updates.previous_log_key = previous.log_key
+
 )
 
 {{ synctrail.rows_and_tombstones('field_changes', 'field_change_key', columns,
