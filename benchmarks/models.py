@@ -102,10 +102,12 @@ class Warehouse:
             **os.environ,
             "SYNCTRAIL_DEMO_DIR": str(folder),
             "SYNCTRAIL_DEMO_MEMORY": memory,
-            "SYNCTRAIL_DEMO_JAVA": "",
+            "SYNCTRAIL_DEMO_JAVA": "-XX:+UseParallelGC",
+            "SYNCTRAIL_DEMO_PARTITIONS": "32",
             "SYNCTRAIL_DEMO_JARS": ",".join(map(str, delta_jars(CHECKOUT / ".cache" / "jars"))),
             "PYSPARK_PYTHON": sys.executable,
         }
+        self.run(BIN / "dbt", "--quiet", "deps")
 
     def run(self, *command: str | Path) -> int:
         """Run a command in the demo's project; return the most memory that it had, in MB."""

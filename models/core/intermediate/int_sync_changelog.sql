@@ -361,6 +361,7 @@ logged_changes as (
 
 )
 
+{% call synctrail.in_storage_order('sync_key') -%}
 select
     {{ columns | join(',\n    ') }},
     false as _is_deleted,
@@ -405,6 +406,5 @@ inner join (
 ) as vanished
     on stored.log_key = vanished.log_key
 where not stored._is_deleted
-{%- else %}
-{{ synctrail.storage_order('sync_key') }}
 {%- endif %}
+{%- endcall %}

@@ -78,6 +78,7 @@ stored_updates as (
 )
 {%- endif %}
 
+{% call synctrail.in_storage_order('sync_key') -%}
 select
     {{ synctrail.prefixed('updates', columns) }},
     false as _is_deleted,
@@ -99,6 +100,5 @@ select
 from stored_updates as stored
 left join updates on stored.log_key = updates.log_key
 where not stored._is_deleted and updates.log_key is null
-{%- else %}
-{{ synctrail.storage_order('sync_key') }}
 {%- endif %}
+{%- endcall %}
