@@ -36,7 +36,7 @@ from snowflake_look import open_snowflake, select_snowflake, session
 from synctrail.dbt_target import Target
 from synctrail.errors import BusyError, UsageError, WarehouseError
 from synctrail.forget import forget
-from synctrail.warehouses import snowflake_lock
+from synctrail.warehouses import lease
 from synctrail.warehouses.base import Commit
 from synctrail.warehouses.choose import open_warehouse
 from synctrail.warehouses.snowflake import spark_url
@@ -261,7 +261,7 @@ def test_the_lock_is_of_the_schema_and_renewed(snowflake, tmp_path, monkeypatch)
     other = make_loader("snowflake", tmp_path, snowflake.spark)
     again = make_loader("snowflake", tmp_path, snowflake.spark, schema=snowflake.warehouse._schema)
     told = rf"another load is running \(process {os.getpid()} on .*\); wait for it to end, or give --wait"
-    monkeypatch.setattr(snowflake_lock, "_RENEW_SECONDS", 0.05)
+    monkeypatch.setattr(lease, "_RENEW_SECONDS", 0.05)
     with snowflake.warehouse.lock(0), other.warehouse.lock(0):
         free_lock(snowflake)
         time.sleep(0.5)
@@ -273,7 +273,7 @@ def test_the_lock_is_of_the_schema_and_renewed(snowflake, tmp_path, monkeypatch)
 
 def test_a_load_whose_lock_was_taken_commits_nothing(snowflake, lake, tmp_path, monkeypatch):
     """It was silent for too long, as a machine that slept; the other has loaded the same file by then."""
-    monkeypatch.setattr(snowflake_lock, "_RENEW_SECONDS", 600)
+    monkeypatch.setattr(lease, "_RENEW_SECONDS", 600)
     again = make_loader("snowflake", tmp_path, snowflake.spark, schema=snowflake.warehouse._schema)
     lake.records(RUN, "a.0.parquet", record_columns(["a"]))
     commit = snowflake.warehouse.commit
