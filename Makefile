@@ -13,6 +13,8 @@ UV_VERSION := 0.13.8
 
 BIN := .venv/bin
 PYTHON := $(BIN)/python
+BIGQUERY_PYTEST = PYTHONPATH=ingest/src PYSPARK_PYTHON=$(CURDIR)/.cache/bigquery/bin/python \
+  .cache/bigquery/bin/python -m pytest -p no:bqemulator
 WAREHOUSES_PYTEST = PYTHONPATH=ingest/src PYSPARK_PYTHON=$(CURDIR)/.cache/warehouses/bin/python \
   .cache/warehouses/bin/python -m pytest
 JAVA = $(shell $(PYTHON) -m synctrail.java 2>/dev/null)
@@ -116,9 +118,10 @@ test-stand-ins: .cache/warehouses.ready .cache/deps.ready  ## The same, and the 
 	$(WAREHOUSES_PYTEST) -n 2 integration_tests/tests/test_shipped_tests.py --warehouse snowflake --warehouse redshift -m "not every_warehouse"
 
 .PHONY: test-bigquery
-test-bigquery: .cache/bigquery.ready .cache/deps.ready  ## The same on an emulator of BigQuery
+test-bigquery: .cache/bigquery.ready .cache/deps.ready  ## The same, and the loader into BigQuery, on an emulator of it
 	rm -f $(TALLY)/bigquery-*
-	PYTHONPATH=ingest/src .cache/bigquery/bin/python -m pytest -n 2 -p no:bqemulator integration_tests/tests --warehouse bigquery -m every_warehouse
+	$(BIGQUERY_PYTEST) ingest/tests -k bigquery --ignore ingest/tests/test_object_store.py
+	$(BIGQUERY_PYTEST) -n 2 integration_tests/tests --warehouse bigquery -m every_warehouse
 
 .PHONY: check-compiled
 check-compiled: .cache/bigquery.ready .cache/databricks.ready .cache/warehouses.ready  ## What the package compiles to, against what the warehouses document

@@ -31,9 +31,10 @@ from synctrail.warehouses.postgres import PostgresWarehouse
 from synctrail.warehouses.spark import SparkWarehouse
 
 CACHE = Path(__file__).parents[2] / ".cache"
-# Where there is fakesnow, the environment is that of the stand-ins, and all else is tested in another.
-WAREHOUSES = (
-    ("snowflake",) if find_spec("fakesnow") else ("duckdb", "postgres", "delta", "parquet", "iceberg")
+# Each stand-in has an environment of its own, and all else is tested in another.
+STAND_INS = {"snowflake": "fakesnow", "bigquery": "bqemulator"}
+WAREHOUSES = tuple(kind for kind, package in STAND_INS.items() if find_spec(package)) or (
+    *("duckdb", "postgres", "delta", "parquet", "iceberg"),
 )
 DELTA_SETTINGS = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
@@ -203,6 +204,30 @@ def snowflake_settings() -> dict[str, Any]:
     }
 
 
+@cache
+def bigquery_emulator() -> Any:
+    """Start an emulator of BigQuery, which ends with this process."""
+    from warehouses.bigquery_emulator import BigQueryEmulator  # noqa: PLC0415 - as above
+
+    folder = tempfile.TemporaryDirectory(prefix="synctrail-bqemulator-")
+    server = BigQueryEmulator(Path(folder.name))
+    atexit.register(folder.cleanup)
+    atexit.register(server.stop)
+    return server
+
+
+def bigquery_settings() -> dict[str, Any]:
+    """Return a target that leads to an emulator of BigQuery."""
+    return {
+        "type": "bigquery",
+        "method": "oauth-secrets",
+        "token": "none",
+        "api_endpoint": f"http://127.0.0.1:{bigquery_emulator().port}",
+        "project": "synctrail",
+        "schema": "models",
+    }
+
+
 _schemas = (f"census_lake_{number}" for number in itertools.count())
 
 
@@ -232,6 +257,13 @@ def make_loader(kind: str, folder: Path, spark: SparkSession, *, schema: str | N
 
         warehouse = open_snowflake(snowflake_settings(), schema)
         return Loader(warehouse, spark, lambda table: select_snowflake(snowflake_settings(), schema, table))
+
+    if kind == "bigquery":
+        # As above: the client of BigQuery is in the environment of the emulator alone.
+        from bigquery_look import open_bigquery, select_bigquery  # noqa: PLC0415
+
+        warehouse = open_bigquery(bigquery_settings(), schema)
+        return Loader(warehouse, spark, lambda table: select_bigquery(bigquery_settings(), schema, table))
 
     def select_spark(table: str) -> list[dict[str, Any]]:
         rows = spark.table(f"{schema}.{table}").toArrow().to_pylist()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import subprocess
 import sys
@@ -11,10 +12,15 @@ from pathlib import Path
 
 
 class BigQueryEmulator:
-    """An emulator of its own, which holds its tables in memory and logs into a folder."""
+    """An emulator of its own, which holds its tables in memory and logs into a folder.
+
+    What it takes for Cloud Storage is in the folder's ``storage``, a folder for each bucket.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.port, grpc_port = _free_ports(2)
+        self.storage = folder / "storage"
+        self.storage.mkdir()
         self._log = (folder / "emulator.log").open("wb")
         self._process = subprocess.Popen(
             [
@@ -24,6 +30,7 @@ class BigQueryEmulator:
             ],
             stdout=self._log,
             stderr=subprocess.STDOUT,
+            env={**os.environ, "BQEMU_GCS_LOCAL_ROOT": str(self.storage)},
         )  # fmt: skip
         deadline = time.monotonic() + 60
         while not self._answers():

@@ -54,9 +54,10 @@ SchemaName = Annotated[
 Stage = Annotated[
     str | None,
     typer.Option(
-        metavar="[[DB.]SCHEMA.]STAGE[/PATH]",
+        metavar="STAGE",
         envvar="SYNCTRAIL_STAGE",
-        help="Snowflake: your stage, internal or external; else a temporary one.",
+        help="Snowflake: [[DB.]SCHEMA.]STAGE[/PATH], internal or external; else a temporary one."
+        " BigQuery: gs://BUCKET[/PATH]; else rows are uploaded.",
         show_default=False,
     ),
 ]
@@ -65,7 +66,7 @@ StageUrl = Annotated[
     typer.Option(
         metavar="URL",
         envvar="SYNCTRAIL_STAGE_URL",
-        help="Snowflake: where Spark writes for an external stage; else to the stage's own URL.",
+        help="Where Spark writes for a stage of Snowflake or BigQuery; else to the stage's own URL.",
         show_default=False,
     ),
 ]

@@ -15,15 +15,18 @@ def open_warehouse(target: Target, *, stage: str | None = None, stage_url: str |
 
     Args:
         target: the target, of any adapter.
-        stage: a stage of Snowflake's, see :class:`~synctrail.warehouses.snowflake.SnowflakeWarehouse`.
+        stage: where rows are staged, see :class:`~synctrail.warehouses.snowflake.SnowflakeWarehouse` and
+            :class:`~synctrail.warehouses.bigquery.BigQueryWarehouse`.
         stage_url: where Spark writes for it, if not to its own URL.
 
     Raises:
         UsageError: the target's adapter is not supported, or its settings are not enough.
 
     """
-    if target.adapter == "snowflake":
-        return _snowflake(target, stage, stage_url)
+    if make_staged := _WITH_STAGES.get(target.adapter):
+        if stage_url and not stage:
+            raise UsageError("--stage-url is where Spark writes for a stage; give --stage as well")
+        return make_staged(target, stage, stage_url)
     if stage or stage_url:
         raise UsageError(
             f"target '{target.name}' is of type {target.adapter}, which has no stages; leave --stage and"
@@ -33,7 +36,7 @@ def open_warehouse(target: Target, *, stage: str | None = None, stage_url: str |
     if make is None:
         raise UsageError(
             f"target '{target.name}' is of type {target.adapter}, which synctrail load does not support yet;"
-            f" choose a target of type {' or '.join(sorted([*_WAREHOUSES, 'snowflake']))}"
+            f" choose a target of type {' or '.join(sorted([*_WAREHOUSES, *_WITH_STAGES]))}"
         )
     return make(target)
 
@@ -81,11 +84,21 @@ def _snowflake(target: Target, stage: str | None, stage_url: str | None) -> Ware
         raise UsageError(
             "the package snowflake-connector-python is missing; run: pip install 'synctrail[snowflake]'"
         ) from error
-    if stage_url and not stage:
-        raise UsageError("--stage-url is where Spark writes for an external stage; give --stage as well")
     settings = connector_settings(target.name, target.settings)
     database = target.database or str(target.settings["database"])
     return SnowflakeWarehouse(settings, database, target.schema, stage=stage, stage_url=stage_url)
+
+
+def _bigquery(target: Target, stage: str | None, stage_url: str | None) -> Warehouse:
+    try:
+        from synctrail.warehouses.bigquery import BigQueryWarehouse  # noqa: PLC0415 - an optional extra
+        from synctrail.warehouses.bigquery_target import connection_of  # noqa: PLC0415
+    except ImportError as error:
+        raise UsageError(
+            "the package google-cloud-bigquery is missing; run: pip install 'synctrail[bigquery]'"
+        ) from error
+    connection = connection_of(target.name, target.settings, target.database)
+    return BigQueryWarehouse(connection, target.schema, stage=stage, stage_url=stage_url)
 
 
 def _spark(target: Target) -> Warehouse:
@@ -111,4 +124,9 @@ _WAREHOUSES: dict[str, Callable[[Target], Warehouse]] = {
     "duckdb": _duckdb,
     "postgres": _postgres,
     "spark": _spark,
+}
+
+_WITH_STAGES: dict[str, Callable[[Target, str | None, str | None], Warehouse]] = {
+    "bigquery": _bigquery,
+    "snowflake": _snowflake,
 }

@@ -8,23 +8,39 @@ rows. Rows and their file have ``load_id`` and ``file_key`` in common.
 
 from __future__ import annotations
 
-from typing import Final
+from dataclasses import dataclass
 
 from synctrail import contract
 
-REFRESH_WINDOW: Final = "interval '1 hour'"
-"""Parts of one fact table in one folder that were modified within this time are one refresh."""
+
+@dataclass(frozen=True)
+class Dialect:
+    """What is not written alike everywhere: as most warehouses have it.
+
+    Args:
+        row_hash: the hash of a row's file and place in it, as hexadecimal text.
+        refresh_begins: parts of one fact table in one folder are one refresh if they were modified since.
+        file_modified_at: the column of that name in ``sync_tracking_records``.
+
+    """
+
+    row_hash: str = "md5(concat(f.path, ':', r.row_no))"
+    refresh_begins: str = "l.refreshed_at - interval '1 hour'"
+    file_modified_at: str = "_file_modified_at"
 
 
-def records_view(files: str, records: str) -> str:
+COMMON = Dialect()
+
+
+def records_view(files: str, records: str, dialect: Dialect = COMMON) -> str:
     """Return ``sync_tracking_records``: the rows of good files, each with what is known of its file."""
     return f"""
 select /*+ broadcast(f) */
-    coalesce(r.internal_id, md5(concat(f.path, ':', r.row_no))) as log_id,
+    coalesce(r.internal_id, {dialect.row_hash}) as log_id,
     f.org_id, f.sync_id, f.sync_run_id,
     r.record_identifier, r.record_payload, r.operation, r.status, r.status_message,
     r.batch_started_at, r.batch_completed_at, f.batch_type, f.batch_number, r._extra,
-    f.path as _source_file, r.row_no as _source_row, f.modified_at as _file_modified_at,
+    f.path as _source_file, r.row_no as _source_row, f.modified_at as {dialect.file_modified_at},
     f.load_id as _load_id, f.loaded_at as _loaded_at
 from {records} r
 join {files} f on f.load_id = r.load_id and f.file_key = r.file_key
@@ -32,11 +48,11 @@ where r._outcome is null and f.status = '{contract.LOADED}'
 """
 
 
-def small_views(files: str, metadata: str, facts: str) -> dict[str, str]:
+def small_views(files: str, metadata: str, facts: str, dialect: Dialect = COMMON) -> dict[str, str]:
     """Return the queries of the tables that are views in every warehouse, by name."""
     return {
         "sync_tracking_runs": runs_view(files, metadata),
-        **{kind: fact_view(kind, files, facts) for kind in contract.FACT_KINDS},
+        **{kind: fact_view(kind, files, facts, dialect) for kind in contract.FACT_KINDS},
     }
 
 
@@ -81,12 +97,12 @@ left join described d
 """
 
 
-def fact_view(kind: str, files: str, facts: str) -> str:
+def fact_view(kind: str, files: str, facts: str, dialect: Dialect = COMMON) -> str:
     """Return a fact table: each org's latest refresh.
 
-    A refresh is one file, or the parts in one folder modified within :data:`REFRESH_WINDOW` of its newest.
-    The latest is the one whose newest file was modified last; of equal ones, the last by name. An id that
-    occurs in several parts counts as the newest part has it.
+    A refresh is one file, or the parts in one folder modified within an hour before its newest. The latest is
+    the one whose newest file was modified last; of equal ones, the last by name. An id that occurs in several
+    parts counts as the newest part has it.
     """
     columns = ", ".join(f"r.{name}" for name in contract.FACT_COLUMNS[kind])
     names = ", ".join(contract.FACT_COLUMNS[kind])
@@ -109,7 +125,7 @@ parts as (
     from {files} f
     join latest l on l.org_id = f.org_id and l.refresh = f.refresh
     where l.age_rank = 1 and f.kind = '{kind}' and f.status = '{contract.LOADED}'
-        and f.modified_at >= l.refreshed_at - {REFRESH_WINDOW}
+        and f.modified_at >= {dialect.refresh_begins}
 ),
 
 fact_rows as (
