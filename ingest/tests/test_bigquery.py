@@ -99,6 +99,7 @@ def test_names_and_types_are_those_that_dbt_reads(bigquery, lake, server):
     refused = ("_table_", "_file_", "_partition", "_row_timestamp", "__root__", "_colidentifier", "_change_")
     for name, table in tables.items():
         columns = [field.name.lower() for field in server.get_table(table).schema]
+        assert columns, name
         assert not [column for column in columns if column.startswith(refused)], name
     assert "_source_file_modified_at" in kinds
 

@@ -230,9 +230,7 @@ class BigQueryWarehouse:
         )
         for name, query in views.items():
             if name not in there:
-                view = bigquery.Table(self._id(name))
-                view.view_query = query
-                client.create_table(view, exists_ok=True)
+                self._session.query(f"create view if not exists {self._table(name)} as {query}")
         if _LOCK_TABLE not in there:
             self._lock.create()
 
