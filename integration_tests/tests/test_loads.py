@@ -28,7 +28,7 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_three_loads_in_any_order_equal_one_load_and_a_full_build(
     project: Project, warehouse: Warehouse, sample: Path, tmp_path: Path
 ) -> None:
-    if warehouse.target not in ("duckdb", "postgres", "snowflake", "spark", "spark_parquet"):
+    if warehouse.target not in ("bigquery", "duckdb", "postgres", "snowflake", "spark", "spark_parquet"):
         pytest.skip(f"the loader does not load into {warehouse.target} yet")
     lake = tmp_path / "lake"
     for files in dealt(sample, loads=3):

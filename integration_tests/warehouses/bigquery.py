@@ -14,7 +14,7 @@ from google.auth.credentials import AnonymousCredentials
 from google.cloud import bigquery
 
 from warehouses.bigquery_emulator import BigQueryEmulator
-from warehouses.warehouse import MODEL_SCHEMA, STAGING_SCHEMA, aware, staging_table
+from warehouses.warehouse import MODEL_SCHEMA, STAGING_SCHEMA, aware, load_by_command, staging_table
 
 _BIGQUERY_TYPES = {
     pa.string(): "STRING",
@@ -43,7 +43,14 @@ class BigQuery:
 
     def write_staging(self, tables: dict[str, list[dict[str, object]]]) -> None:
         """Make the staging tables hold exactly these rows."""
-        self._write(STAGING_SCHEMA, {name: staging_table(name, rows) for name, rows in tables.items()})
+        named = {name: staging_table(name, rows) for name, rows in tables.items()}
+        records = named["sync_tracking_records"]
+        # As the loader names it there.
+        names = {"_file_modified_at": "_source_file_modified_at"}
+        named["sync_tracking_records"] = records.rename_columns(
+            [names.get(n, n) for n in records.column_names]
+        )
+        self._write(STAGING_SCHEMA, named)
 
     def write_tables(self, schema: str, tables: dict[str, pa.Table]) -> None:
         """Make a vendor's schema hold exactly these tables."""
@@ -68,8 +75,8 @@ class BigQuery:
             ).result()
 
     def load(self, lake: Path) -> None:
-        """Not to be had yet: the loader has no BigQuery."""
-        raise NotImplementedError
+        """Load what is new in a lake, by the command."""
+        load_by_command(lake, self.target)
 
     def query(self, sql: str) -> list[dict[str, Any]]:
         """Return the rows of a query; timestamps are aware, in UTC."""

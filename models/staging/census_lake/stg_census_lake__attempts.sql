@@ -9,6 +9,7 @@ with records as (
         ],
         timestamps=['batch_started_at', 'batch_completed_at', '_file_modified_at'],
         numbers=['batch_number', '_source_row'],
+        synonyms={'_file_modified_at': ['_source_file_modified_at']},
         ids=['log_id', 'org_id', 'sync_id', '_source_file']
     ) }}
 )
