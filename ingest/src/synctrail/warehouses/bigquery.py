@@ -43,7 +43,7 @@ from synctrail.warehouses.base import (
     Commit,
 )
 from synctrail.warehouses.bigquery_lock import BigQueryLock
-from synctrail.warehouses.bigquery_session import ERRORS, Session
+from synctrail.warehouses.bigquery_session import ERRORS, SHORT_RETRY, Session
 from synctrail.warehouses.bigquery_target import Connection
 from synctrail.warehouses.views import Dialect, records_view, small_views
 from synctrail.work_folder import check_arrived, made_anew, work_folder
@@ -358,9 +358,9 @@ class BigQueryWarehouse:
 
     def _remove_staged(self, prefix: str) -> None:
         client = self._session.client
-        for table in list(client.list_tables(self._place_of_tables)):
+        for table in list(client.list_tables(self._place_of_tables, retry=SHORT_RETRY)):
             if table.table_id.startswith(prefix):
-                client.delete_table(table.reference, not_found_ok=True)
+                client.delete_table(table.reference, not_found_ok=True, retry=SHORT_RETRY)
         if self._stage:
             delete_folder(SparkSession.active(), f"{self._stage_url}{self._own_folder}")
 

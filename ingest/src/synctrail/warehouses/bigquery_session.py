@@ -18,8 +18,8 @@ from synctrail.warehouses.bigquery_target import Connection
 
 ERRORS = (exceptions.GoogleAPIError, GoogleAuthError, RequestException)
 """What a call of the client raises."""
-# The client asks again for ten minutes, where nobody answers: too long to learn of a wrong endpoint.
-_FIRST_RETRY = DEFAULT_RETRY.with_timeout(30)
+SHORT_RETRY = DEFAULT_RETRY.with_timeout(30)
+"""For what is asked for first, or is no matter: the client's own goes on for ten minutes."""
 _CONFLICTS = ("concurrent update", "could not serialize access")
 _REASON_LENGTH = 300
 
@@ -68,7 +68,7 @@ class Session:
     def find_dataset(self) -> Any:
         """Return the dataset, and from then on run jobs where it is; none if it is not there."""
         try:
-            found = self.client.get_dataset(f"{self._connection.project}.{self._dataset}", retry=_FIRST_RETRY)
+            found = self.client.get_dataset(f"{self._connection.project}.{self._dataset}", retry=SHORT_RETRY)
         except exceptions.NotFound:
             return None
         self._location = found.location
@@ -87,12 +87,12 @@ class Session:
     def attempt(self, sql: str, parameters: Mapping[str, str] | None = None) -> None:
         """Execute a statement; that it fails is no matter."""
         with suppress(*ERRORS):
-            self.modify(sql, parameters)
+            self._run(sql, parameters, retry=SHORT_RETRY, job_retry=None).result(retry=SHORT_RETRY)
 
     def read(self, table: str, names: Sequence[str]) -> pa.Table | None:
         """Return columns of a table, which takes no job; none if it is not there."""
         try:
-            found = self.client.get_table(table, retry=_FIRST_RETRY)
+            found = self.client.get_table(table, retry=SHORT_RETRY)
         except exceptions.NotFound:
             return None
         chosen = [field for field in found.schema if field.name in names]
@@ -111,7 +111,7 @@ class Session:
             load = self.client.load_table_from_file
         load(source, table, location=self._location, job_config=settings).result()
 
-    def _run(self, sql: str, parameters: Mapping[str, str] | None) -> Any:
+    def _run(self, sql: str, parameters: Mapping[str, str] | None, **retries: Any) -> Any:
         settings = bigquery.QueryJobConfig(
             **self._connection.jobs,
             query_parameters=[
@@ -119,7 +119,7 @@ class Session:
                 for name, value in (parameters or {}).items()
             ],
         )
-        return self.client.query(sql, job_config=settings, location=self._location)
+        return self.client.query(sql, job_config=settings, location=self._location, **retries)
 
     def _told(self, error: Exception) -> WarehouseError:
         kind = BusyError if is_conflict(error) else WarehouseError

@@ -78,8 +78,6 @@ def connection_of(name: str, settings: Mapping[str, Any], project: str | None = 
     if "location" in given:
         client["location"] = str(given["location"])
     jobs: dict[str, Any] = {}
-    if "priority" in given:
-        jobs["priority"] = str(given["priority"]).upper()
     if "maximum_bytes_billed" in given:
         jobs["maximum_bytes_billed"] = int(given["maximum_bytes_billed"])
     if "job_execution_timeout_seconds" in given:
