@@ -55,7 +55,7 @@ lint: .cache/dev.ready .cache/bouncer.ready  ## ruff, mypy, sqlfluff, dbt's depr
 
 .PHONY: test-ingest
 test-ingest: .cache/dev.ready  ## The loader's tests
-	$(PYTHON) -m pytest ingest/tests
+	$(PYTHON) -m pytest -n 2 --dist worksteal ingest/tests
 
 .PHONY: test-slow
 test-slow: .cache/dev.ready .cache/deps.ready test-orchestration  ## Long tests: damaged files by the thousand, kills at random, full disks, a cluster, the whole way on Postgres, the examples

@@ -23,9 +23,10 @@ messages as (
 
 ),
 
+{# Each is held against hundreds of patterns. -#}
 new_messages as (
 
-    select
+    select {{ synctrail.spread_hint() }}
         messages.message,
         messages.destination
     from messages
