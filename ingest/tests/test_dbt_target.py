@@ -98,6 +98,12 @@ def test_of_several_schemas_a_load_wants_one_named(project):
     assert read_target(project_dir=project, schema="us").schema == "us"
 
 
+def test_of_several_databases_a_load_wants_one_named(project):
+    (project / "dbt_project.yml").write_text(PROJECT + "vars: {synctrail_census_lake_database: [eu, us]}")
+    with pytest.raises(UsageError, match=r"_database .* lists eu, us, .*; give --project-dir "):
+        read_target(project_dir=project)
+
+
 def test_where_profiles_are_looked_for(project, tmp_path, monkeypatch):
     """The option, the variable, the project, the working directory, the home: the first that has it."""
 

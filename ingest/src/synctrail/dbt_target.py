@@ -21,6 +21,11 @@ from synctrail.errors import UsageError
 
 SCHEMA_VARIABLE = "synctrail_census_lake_schema"
 DATABASE_VARIABLE = "synctrail_census_lake_database"
+# What to do where a variable lists several, of which a load goes to one.
+_CHOICES = {
+    SCHEMA_VARIABLE: "choose it with --schema",
+    DATABASE_VARIABLE: "give --project-dir with a project that names that one alone",
+}
 
 _CONVERTED = re.compile(r"\|\s*as_(?:number|bool|native)\b")
 
@@ -126,7 +131,7 @@ def _variable(project: Mapping[str, Any], name: str) -> str | None:
             if len(values) > 1:
                 raise UsageError(
                     f"{name} in dbt_project.yml lists {', '.join(map(str, values))}, and a load goes to one"
-                    " of them; choose it with --schema"
+                    f" of them; {_CHOICES[name]}"
                 )
             return str(values[0])
     return None
