@@ -33,9 +33,8 @@ from synctrail.warehouses.spark import SparkWarehouse
 CACHE = Path(__file__).parents[2] / ".cache"
 # Each stand-in has an environment of its own, and all else is tested in another.
 STAND_INS = {"snowflake": "fakesnow", "bigquery": "bqemulator"}
-WAREHOUSES = tuple(kind for kind, package in STAND_INS.items() if find_spec(package)) or (
-    *("duckdb", "postgres", "delta", "parquet", "iceberg"),
-)
+OWN_WAREHOUSES = ("duckdb", "postgres", "delta", "parquet", "iceberg")
+WAREHOUSES = tuple(kind for kind, package in STAND_INS.items() if find_spec(package)) or OWN_WAREHOUSES
 DELTA_SETTINGS = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",

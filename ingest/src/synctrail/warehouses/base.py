@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from synctrail.columns import TIMESTAMP
+from synctrail.plan import LEDGER_SCHEMA
 from synctrail.stage import FACTS, RUN_METADATA, StagedTable
 
 LOAD_ID = pa.field("load_id", pa.string())
@@ -186,6 +188,30 @@ class Warehouse(Protocol):
 
         """
         ...
+
+
+class TableReads(ABC):
+    """What a destination that keeps :data:`TABLES` as they are reads of them."""
+
+    @abstractmethod
+    def _select(self, table: str, schema: pa.Schema) -> pa.Table:
+        """Return the columns of a schema; no rows if there is no such table yet."""
+
+    def ledger(self) -> pa.Table:
+        """Return what planning needs of ``load_files``; empty if there is no such table yet."""
+        return self._select("load_files", LEDGER_SCHEMA)
+
+    def files(self) -> pa.Table:
+        """Return the whole ledger."""
+        return self._select("load_files", FILES_SCHEMA)
+
+    def history(self) -> pa.Table:
+        """Return all loads, the oldest first."""
+        return self._select("load_history", HISTORY_SCHEMA).sort_by([("started_at", "ascending")])
+
+    def forgotten(self) -> pa.Table:
+        """Return the tombstones; empty if there is no such table yet."""
+        return self._select("forgotten_records", FORGOTTEN_SCHEMA)
 
 
 def ddl(schema: pa.Schema, types: Mapping[pa.DataType, str]) -> str:

@@ -23,7 +23,6 @@ from google.cloud import bigquery
 from pyspark.sql import DataFrame, SparkSession
 
 from synctrail.errors import UsageError, WarehouseError
-from synctrail.plan import LEDGER_SCHEMA
 from synctrail.spark_errors import SPARK_ERRORS
 from synctrail.stage import (
     FACTS,
@@ -41,6 +40,7 @@ from synctrail.warehouses.base import (
     HISTORY_SCHEMA,
     TABLES,
     Commit,
+    TableReads,
 )
 from synctrail.warehouses.bigquery_lock import BigQueryLock
 from synctrail.warehouses.bigquery_session import ERRORS, SHORT_RETRY, Session
@@ -75,7 +75,7 @@ _DIALECT = Dialect(
 _CLUSTERS = {"sync_tracking_records": ["_load_id", "sync_id"]}
 
 
-class BigQueryWarehouse:
+class BigQueryWarehouse(TableReads):
     """A dataset of a BigQuery project.
 
     A transaction has neither DDL of tables that stay nor load jobs
@@ -145,18 +145,6 @@ class BigQueryWarehouse:
         with self._lock.held(wait_seconds), made_anew(self._work), self._clean_stage():
             yield
 
-    def ledger(self) -> pa.Table:
-        """Return what planning needs of ``load_files``; empty if there is no such table yet."""
-        return self._select("load_files", LEDGER_SCHEMA)
-
-    def files(self) -> pa.Table:
-        """Return the whole ledger."""
-        return self._select("load_files", FILES_SCHEMA)
-
-    def history(self) -> pa.Table:
-        """Return all loads, the oldest first."""
-        return self._select("load_history", HISTORY_SCHEMA).sort_by([("started_at", "ascending")])
-
     def stage(self, load_id: str, table: StagedTable, rows: DataFrame) -> DataFrame:  # noqa: ARG002 - the lock's token tells loads apart
         """Write the rows as Parquet to where they are loaded from."""
         self._written.add(table.name)
@@ -183,10 +171,6 @@ class BigQueryWarehouse:
         with self._session.connected():
             if changed := self._loaded("changed_files", files):
                 self._lock.write([self._delete_records(changed), *self._replace_ledger_rows(changed)])
-
-    def forgotten(self) -> pa.Table:
-        """Return the tombstones; empty if there is no such table yet."""
-        return self._select("forgotten_records", FORGOTTEN_SCHEMA)
 
     def forget(self, identifiers: Sequence[str], syncs: Sequence[str], tombstones: pa.Table) -> int:
         """Keep the tombstones and erase the rows in one transaction.

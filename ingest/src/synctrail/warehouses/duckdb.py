@@ -21,7 +21,6 @@ from pyspark.sql import DataFrame
 
 from synctrail.errors import BusyError, WarehouseError
 from synctrail.lock import exclusive_lock
-from synctrail.plan import LEDGER_SCHEMA
 from synctrail.stage import FACTS, RECORDS, RUN_METADATA, StagedTable, stage_as_parquet
 from synctrail.warehouses.base import (
     FILES_SCHEMA,
@@ -29,6 +28,7 @@ from synctrail.warehouses.base import (
     HISTORY_SCHEMA,
     TABLES,
     Commit,
+    TableReads,
     ddl,
     quoted,
 )
@@ -49,7 +49,7 @@ _TYPES = {
 }
 
 
-class DuckDbWarehouse:
+class DuckDbWarehouse(TableReads):
     """A DuckDB database file.
 
     Args:
@@ -113,18 +113,6 @@ class DuckDbWarehouse:
                 " write it, or correct path in profiles.yml"
             )
 
-    def ledger(self) -> pa.Table:
-        """Return what planning needs of ``load_files``; empty if there is no such table yet."""
-        return self._select("load_files", LEDGER_SCHEMA)
-
-    def files(self) -> pa.Table:
-        """Return the whole ledger."""
-        return self._select("load_files", FILES_SCHEMA)
-
-    def history(self) -> pa.Table:
-        """Return all loads, the oldest first."""
-        return self._select("load_history", HISTORY_SCHEMA).sort_by([("started_at", "ascending")])
-
     def stage(self, load_id: str, table: StagedTable, rows: DataFrame) -> DataFrame:
         """Write the rows as Parquet beside the database."""
         return stage_as_parquet(self._staged(load_id, table), table, rows)
@@ -149,10 +137,6 @@ class DuckDbWarehouse:
             connection.execute("commit")
 
         self._connected(delete, read_only=False)
-
-    def forgotten(self) -> pa.Table:
-        """Return the tombstones; empty if there is no such table yet."""
-        return self._select("forgotten_records", FORGOTTEN_SCHEMA)
 
     def forget(self, identifiers: Sequence[str], syncs: Sequence[str], tombstones: pa.Table) -> int:
         """Keep the tombstones and erase the rows in one transaction."""

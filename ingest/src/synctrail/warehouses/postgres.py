@@ -24,7 +24,6 @@ from pyspark.sql import DataFrame
 from synctrail.columns import first_line
 from synctrail.errors import WarehouseError
 from synctrail.lock import acquire, this_process
-from synctrail.plan import LEDGER_SCHEMA
 from synctrail.read import bounded_batches
 from synctrail.stage import FACTS, RECORDS, RUN_METADATA, StagedTable, stage_as_parquet
 from synctrail.warehouses.base import (
@@ -34,6 +33,7 @@ from synctrail.warehouses.base import (
     LOAD_ID,
     TABLES,
     Commit,
+    TableReads,
     ddl,
     quoted,
 )
@@ -62,7 +62,7 @@ logging.getLogger("psycopg").addHandler(logging.NullHandler())
 Connection = psycopg.Connection[dict[str, Any]]
 
 
-class PostgresWarehouse:
+class PostgresWarehouse(TableReads):
     """A schema of a Postgres database.
 
     Args:
@@ -121,18 +121,6 @@ class PostgresWarehouse:
                 with suppress(psycopg.Error):
                     connection.execute("select pg_advisory_unlock_all()")
 
-    def ledger(self) -> pa.Table:
-        """Return what planning needs of ``load_files``; empty if there is no such table yet."""
-        return self._select("load_files", LEDGER_SCHEMA)
-
-    def files(self) -> pa.Table:
-        """Return the whole ledger."""
-        return self._select("load_files", FILES_SCHEMA)
-
-    def history(self) -> pa.Table:
-        """Return all loads, the oldest first."""
-        return self._select("load_history", HISTORY_SCHEMA).sort_by([("started_at", "ascending")])
-
     def stage(self, load_id: str, table: StagedTable, rows: DataFrame) -> DataFrame:
         """Write the rows as Parquet into the folder for temporary files."""
         return stage_as_parquet(self._staged(load_id, table), table, rows)
@@ -153,10 +141,6 @@ class PostgresWarehouse:
             _make_temporary(connection, "changed_files", FILES_SCHEMA, files.to_batches())
             self._delete_records(connection)
             self._replace_ledger_rows(connection)
-
-    def forgotten(self) -> pa.Table:
-        """Return the tombstones; empty if there is no such table yet."""
-        return self._select("forgotten_records", FORGOTTEN_SCHEMA)
 
     def forget(self, identifiers: Sequence[str], syncs: Sequence[str], tombstones: pa.Table) -> int:
         """Keep the tombstones and erase the rows in one transaction; then clear away what was deleted."""

@@ -21,7 +21,6 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 
 from synctrail.errors import UsageError, WarehouseError
-from synctrail.plan import LEDGER_SCHEMA
 from synctrail.spark_errors import SPARK_ERRORS
 from synctrail.stage import (
     FACTS,
@@ -39,6 +38,7 @@ from synctrail.warehouses.base import (
     HISTORY_SCHEMA,
     TABLES,
     Commit,
+    TableReads,
     ddl,
 )
 from synctrail.warehouses.snowflake_lock import SnowflakeLock
@@ -63,7 +63,7 @@ _AZURE = re.compile(
 )
 
 
-class SnowflakeWarehouse:
+class SnowflakeWarehouse(TableReads):
     """A schema of a Snowflake database.
 
     Names are written as dbt writes them, without quotes: in Snowflake they are in upper case.
@@ -142,18 +142,6 @@ class SnowflakeWarehouse:
         with self._lock.held(wait_seconds), made_anew(self._work), self._clean_stage():
             yield
 
-    def ledger(self) -> pa.Table:
-        """Return what planning needs of ``load_files``; empty if there is no such table yet."""
-        return self._select("load_files", LEDGER_SCHEMA)
-
-    def files(self) -> pa.Table:
-        """Return the whole ledger."""
-        return self._select("load_files", FILES_SCHEMA)
-
-    def history(self) -> pa.Table:
-        """Return all loads, the oldest first."""
-        return self._select("load_history", HISTORY_SCHEMA).sort_by([("started_at", "ascending")])
-
     def stage(self, load_id: str, table: StagedTable, rows: DataFrame) -> DataFrame:  # noqa: ARG002 - the lock's token tells loads apart
         """Write the rows as Parquet to where they are copied from."""
         self._staged.add(table.name)
@@ -190,10 +178,6 @@ class SnowflakeWarehouse:
                 with self._lock.transaction() as ours:
                     self._delete_records(changed, ours)
                     self._replace_ledger_rows(changed, ours)
-
-    def forgotten(self) -> pa.Table:
-        """Return the tombstones; empty if there is no such table yet."""
-        return self._select("forgotten_records", FORGOTTEN_SCHEMA)
 
     def forget(self, identifiers: Sequence[str], syncs: Sequence[str], tombstones: pa.Table) -> int:
         """Keep the tombstones and erase the rows in one transaction.
