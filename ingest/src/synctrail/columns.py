@@ -11,12 +11,14 @@ import datetime as dt
 import json
 import math
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 TIMESTAMP = pa.timestamp("us", "UTC")
+REPLACEMENT: Final = "\ufffd"
+"""What stands for a NUL in the text of a warehouse that cannot hold one."""
 
 _ISO_8601 = (
     r"^(?P<year>\d{4})-?(?P<month>\d{2})-?(?P<day>\d{2})"

@@ -13,10 +13,14 @@ from pathlib import Path
 from synctrail.errors import WarehouseError
 
 
+def digest_of(warehouse: str) -> str:
+    """Return what is in the name of a warehouse's folder alone."""
+    return hashlib.blake2b(warehouse.encode(), digest_size=8).hexdigest()
+
+
 def work_folder(warehouse: str) -> Path:
     """Return the folder of this user and this warehouse alone; its lock tells that nobody else uses it."""
-    digest = hashlib.blake2b(warehouse.encode(), digest_size=8).hexdigest()
-    return Path(tempfile.gettempdir()) / f"synctrail-{os.getuid()}-{digest}"
+    return Path(tempfile.gettempdir()) / f"synctrail-{os.getuid()}-{digest_of(warehouse)}"
 
 
 @contextmanager
@@ -40,8 +44,19 @@ def made_anew(folder: Path) -> Iterator[None]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def check_arrived(found: int, expected: int, place: str) -> None:
+def check_arrived(
+    found: int,
+    expected: int,
+    place: str,
+    advice: str = "set TMPDIR to a folder that Spark's driver and executors share",
+) -> None:
     """Refuse a load of which rows are missing where they were staged.
+
+    Args:
+        found: how many rows came back.
+        expected: how many were read.
+        place: where they were staged.
+        advice: what to do about it.
 
     Raises:
         WarehouseError: there are fewer rows, or more, than were read.
@@ -49,6 +64,5 @@ def check_arrived(found: int, expected: int, place: str) -> None:
     """
     if found != expected:
         raise WarehouseError(
-            f"{found:,} of {expected:,} rows were found in {place}, nothing of the load was kept; set TMPDIR"
-            " to a folder that Spark's driver and executors share"
+            f"{found:,} of {expected:,} rows were found in {place}, nothing of the load was kept; {advice}"
         )

@@ -11,7 +11,7 @@ import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import psycopg
 import pyarrow as pa
@@ -21,7 +21,7 @@ from psycopg.rows import dict_row
 from pyarrow import csv
 from pyspark.sql import DataFrame
 
-from synctrail.columns import first_line
+from synctrail.columns import REPLACEMENT, first_line
 from synctrail.errors import WarehouseError
 from synctrail.lock import acquire, this_process
 from synctrail.read import bounded_batches
@@ -39,12 +39,6 @@ from synctrail.warehouses.base import (
 )
 from synctrail.warehouses.views import records_view, small_views
 from synctrail.work_folder import check_arrived, made_anew, work_folder
-
-REPLACEMENT: Final = "\ufffd"
-"""What stands for a NUL, which text of Postgres cannot hold.
-
-https://www.postgresql.org/docs/current/datatype-character.html
-"""
 
 # Text that is there has quotes, a null has none: so an empty text is no null.
 # https://www.postgresql.org/docs/current/sql-copy.html
@@ -352,6 +346,10 @@ def _copy(connection: Connection, table: str, schema: pa.Schema, batches: Iterab
 
 
 def _storable(rows: pa.RecordBatch) -> pa.RecordBatch:
+    """Return rows without NUL, which text of Postgres cannot hold.
+
+    https://www.postgresql.org/docs/current/datatype-character.html
+    """
     columns = [
         pc.replace_substring(column, "\0", REPLACEMENT) if pa.types.is_string(column.type) else column
         for column in rows.columns
