@@ -27,7 +27,12 @@ _LOCAL_DEFAULTS = {
 RAW_FILES: Final = "org.apache.hadoop.fs.RawLocalFileSystem"
 """Hadoop's file system for local files, without checks of sums."""
 
-_UNCHECKED_FILES = {"spark.hadoop.fs.file.impl": RAW_FILES}
+_UNCHECKED_FILES = {
+    "spark.hadoop.fs.file.impl": RAW_FILES,
+    # What is written to S3 waits for its upload in memory: on a disk, S3A asks for the default file system.
+    # https://hadoop.apache.org/docs/r3.4.2/hadoop-aws/tools/hadoop-aws/index.html#How_S3A_writes_data_to_S3
+    "spark.hadoop.fs.s3a.fast.upload.buffer": "array",
+}
 # spark-submit may have opened the default by then, for files of its own, and Hadoop would give it again.
 _SUBMITTED_DEFAULTS = {**_UNCHECKED_FILES, "spark.hadoop.fs.file.impl.disable.cache": "true"}
 # Derby, the metastore of a local catalog, writes a log into the working directory unless told otherwise.
