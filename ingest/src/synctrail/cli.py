@@ -37,6 +37,7 @@ from synctrail.options import (
     Since,
     SparkSettings,
     Stage,
+    StageRole,
     StageUrl,
     Syncs,
     TargetName,
@@ -44,6 +45,7 @@ from synctrail.options import (
     chosen_warehouse,
     selection_of,
     session,
+    session_to_write,
     utc,
 )
 from synctrail.plan import make_plan, retry_plan
@@ -84,6 +86,7 @@ def load(  # noqa: PLR0917 - typer reads the options off it
     privacy: PrivacyFile = None,
     stage: Stage = None,
     stage_url: StageUrl = None,
+    stage_role: StageRole = None,
     conf: SparkSettings = None,
     wait: Wait = 0,
     log_format: Logs = LogFormat.TEXT,
@@ -97,7 +100,10 @@ def load(  # noqa: PLR0917 - typer reads the options off it
     """
     _reporter.use_json(log_format is LogFormat.JSON)
     warehouse = chosen_warehouse(
-        project_dir, profiles_dir, profile, target, schema, stage=stage, stage_url=stage_url
+        *(project_dir, profiles_dir, profile, target, schema),
+        stage=stage,
+        stage_url=stage_url,
+        stage_role=stage_role,
     )
     options = {
         "selection": selection_of(org, sync, since),
@@ -122,6 +128,7 @@ def retry(  # noqa: PLR0917 - typer reads the options off it
     privacy: PrivacyFile = None,
     stage: Stage = None,
     stage_url: StageUrl = None,
+    stage_role: StageRole = None,
     conf: SparkSettings = None,
     wait: Wait = 0,
     log_format: Logs = LogFormat.TEXT,
@@ -134,7 +141,10 @@ def retry(  # noqa: PLR0917 - typer reads the options off it
     """
     _reporter.use_json(log_format is LogFormat.JSON)
     warehouse = chosen_warehouse(
-        project_dir, profiles_dir, profile, target, schema, stage=stage, stage_url=stage_url
+        *(project_dir, profiles_dir, profile, target, schema),
+        stage=stage,
+        stage_url=stage_url,
+        stage_role=stage_role,
     )
     options = {
         "selection": selection_of(org, sync),
@@ -199,6 +209,9 @@ def prune(  # noqa: PLR0917 - typer reads the options off it
     org: Orgs = None,
     sync: Syncs = None,
     yes: Annotated[bool, typer.Option("--yes", help="Delete; without it, only show what would be.")] = False,
+    stage: Stage = None,
+    stage_url: StageUrl = None,
+    stage_role: StageRole = None,
     conf: SparkSettings = None,
     wait: Wait = 0,
     log_format: Logs = LogFormat.TEXT,
@@ -210,8 +223,16 @@ def prune(  # noqa: PLR0917 - typer reads the options off it
     line on standard output is one JSON object: runs, files, rows and whether they were deleted.
     """
     _reporter.use_json(log_format is LogFormat.JSON)
-    warehouse = chosen_warehouse(project_dir, profiles_dir, profile, target, schema)
-    if warehouse.needs_spark:
+    warehouse = chosen_warehouse(
+        *(project_dir, profiles_dir, profile, target, schema),
+        stage=stage,
+        stage_url=stage_url,
+        stage_role=stage_role,
+        brings_rows=False,
+    )
+    if yes:
+        session_to_write(warehouse, conf, debug=debug)
+    elif warehouse.needs_spark:
         session(warehouse, conf, debug=debug)
     try:
         found = run_prune(
@@ -250,6 +271,9 @@ def forget(  # noqa: PLR0917 - typer reads the options off it
         typer.FileText | None,
         typer.Option("--from", metavar="FILE", help="Identifiers, one a line; - is standard input."),
     ] = None,
+    stage: Stage = None,
+    stage_url: StageUrl = None,
+    stage_role: StageRole = None,
     conf: SparkSettings = None,
     wait: Wait = 0,
     log_format: Logs = LogFormat.TEXT,
@@ -265,9 +289,14 @@ def forget(  # noqa: PLR0917 - typer reads the options off it
     wanted = [*(identifiers or []), *(line.rstrip("\r\n") for line in file or [])]
     if not all(wanted) or not wanted:
         raise UsageError("no identifier, or an empty one, was given; name at least one, or give --from FILE")
-    warehouse = chosen_warehouse(project_dir, profiles_dir, profile, target, schema)
-    if warehouse.needs_spark:
-        session(warehouse, conf, debug=debug)
+    warehouse = chosen_warehouse(
+        *(project_dir, profiles_dir, profile, target, schema),
+        stage=stage,
+        stage_url=stage_url,
+        stage_role=stage_role,
+        brings_rows=False,
+    )
+    session_to_write(warehouse, conf, debug=debug)
     try:
         with _reporter.working(f"erasing from {warehouse.name}", "erasing"):
             found = run_forget(warehouse, wanted, sync or [], wait_seconds=wait)

@@ -89,6 +89,9 @@ def load(
         with reporter.working(f"committing to {warehouse.name}", "committing", warehouse=warehouse.name):
             history = warehouse.commit(commit)
     quarantined = [outcome for outcome in outcomes.values() if outcome.status == contract.QUARANTINED]
+    if cut := warehouse.cut_texts:
+        counts = ", ".join(f"{count:,} of {column}" for column, count in cut.items())
+        reporter.warn(f"texts too long for {warehouse.name} were cut: {counts}", "cut", **cut)
     if vanished := len(plan.files) - len(outcomes):
         message = f"{vanished:,} files vanished from the lake between listing and reading"
         reporter.warn(message, "vanished", files=vanished)

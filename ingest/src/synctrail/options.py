@@ -57,7 +57,7 @@ Stage = Annotated[
         metavar="STAGE",
         envvar="SYNCTRAIL_STAGE",
         help="Snowflake: [[DB.]SCHEMA.]STAGE[/PATH], internal or external; else a temporary one."
-        " BigQuery: gs://BUCKET[/PATH]; else rows are uploaded.",
+        " BigQuery: gs://BUCKET[/PATH]; else rows are uploaded. Redshift, which needs one: s3://BUCKET[/PATH].",
         show_default=False,
     ),
 ]
@@ -66,7 +66,16 @@ StageUrl = Annotated[
     typer.Option(
         metavar="URL",
         envvar="SYNCTRAIL_STAGE_URL",
-        help="Where Spark writes for a stage of Snowflake or BigQuery; else to the stage's own URL.",
+        help="Where Spark writes for a stage, if not to the stage's own URL.",
+        show_default=False,
+    ),
+]
+StageRole = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ARN[,ARN]...",
+        envvar="SYNCTRAIL_STAGE_ROLE",
+        help="Redshift: the IAM role, or chain of roles, by which it reads the stage; else its default one.",
         show_default=False,
     ),
 ]
@@ -122,8 +131,10 @@ def chosen_warehouse(
     *,
     stage: str | None = None,
     stage_url: str | None = None,
+    stage_role: str | None = None,
+    brings_rows: bool = True,
 ) -> Warehouse:
-    """Return the warehouse of the dbt target that the options choose.
+    """Return the warehouse of the dbt target that the options choose; see :func:`open_warehouse`.
 
     Raises:
         UsageError: there is no such target, or it is not supported.
@@ -132,7 +143,9 @@ def chosen_warehouse(
     chosen = read_target(
         project_dir=project_dir, profiles_dir=profiles_dir, profile=profile, target=target, schema=schema
     )
-    return open_warehouse(chosen, stage=stage, stage_url=stage_url)
+    return open_warehouse(
+        chosen, stage=stage, stage_url=stage_url, stage_role=stage_role, brings_rows=brings_rows
+    )
 
 
 def session(warehouse: Warehouse, conf: list[str] | None, *, debug: bool) -> SparkSession:
@@ -150,6 +163,18 @@ def session(warehouse: Warehouse, conf: list[str] | None, *, debug: bool) -> Spa
             raise UsageError(f"--conf {setting} has no value; write NAME=VALUE")
         settings[name] = value
     return spark_session(settings, hive=warehouse.needs_hive, quiet=not debug)
+
+
+def session_to_write(warehouse: Warehouse, conf: list[str] | None, *, debug: bool) -> None:
+    """Start a Spark session for a command that reads no lake, where its warehouse needs one.
+
+    Raises:
+        SynctrailError: nothing can be written to the warehouse, or Spark does not start.
+
+    """
+    if warehouse.needs_spark_to_write:
+        warehouse.check()
+        session(warehouse, conf, debug=debug)
 
 
 def selection_of(

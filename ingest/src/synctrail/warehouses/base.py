@@ -138,6 +138,11 @@ class Warehouse(Protocol):
         ...
 
     @property
+    def needs_spark_to_write(self) -> bool:
+        """Whether all that is written goes through Spark, so that to prune and to forget needs a session."""
+        ...
+
+    @property
     def needs_hive(self) -> bool:
         """Whether the Spark session has to be started with Hive's catalog."""
         ...
@@ -160,6 +165,11 @@ class Warehouse(Protocol):
 
     def commit(self, commit: Commit) -> dict[str, Any]:
         """Make the staged rows, the ledger and the history visible in one step; return the row of history."""
+        ...
+
+    @property
+    def cut_texts(self) -> Mapping[str, int]:
+        """How many texts of which columns a load has cut, as they are longer than the warehouse's."""
         ...
 
     def files(self) -> pa.Table:
@@ -191,7 +201,14 @@ class Warehouse(Protocol):
 
 
 class TableReads(ABC):
-    """What a destination that keeps :data:`TABLES` as they are reads of them."""
+    """What a destination that keeps :data:`TABLES` as they are reads of them, and what most of them have."""
+
+    needs_spark_to_write = False
+
+    @property
+    def cut_texts(self) -> Mapping[str, int]:
+        """None: texts are kept whole."""
+        return {}
 
     @abstractmethod
     def _select(self, table: str, schema: pa.Schema) -> pa.Table:

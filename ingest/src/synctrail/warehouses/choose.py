@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from synctrail.dbt_target import Target
@@ -10,24 +11,55 @@ from synctrail.errors import UsageError
 from synctrail.warehouses.base import Warehouse
 
 
-def open_warehouse(target: Target, *, stage: str | None = None, stage_url: str | None = None) -> Warehouse:
+@dataclass(frozen=True)
+class _Stage:
+    """Where rows are staged, as the options name it."""
+
+    place: str | None
+    url: str | None
+    role: str | None
+
+
+_NO_STAGE = _Stage(None, None, None)
+
+
+def open_warehouse(
+    target: Target,
+    *,
+    stage: str | None = None,
+    stage_url: str | None = None,
+    stage_role: str | None = None,
+    brings_rows: bool = True,
+) -> Warehouse:
     """Return the warehouse of a dbt target; nothing is connected yet.
 
     Args:
         target: the target, of any adapter.
-        stage: where rows are staged, see :class:`~synctrail.warehouses.snowflake.SnowflakeWarehouse` and
-            :class:`~synctrail.warehouses.bigquery.BigQueryWarehouse`.
+        stage: where rows are staged, see :class:`~synctrail.warehouses.snowflake.SnowflakeWarehouse`,
+            :class:`~synctrail.warehouses.bigquery.BigQueryWarehouse` and
+            :class:`~synctrail.warehouses.redshift.RedshiftWarehouse`.
         stage_url: where Spark writes for it, if not to its own URL.
+        stage_role: the role by which Redshift reads it.
+        brings_rows: whether it is for rows of a lake. What else is written is little, and needs a stage only
+            where a warehouse takes it from nowhere else: elsewhere the options, which may stand in the
+            environment, are left aside.
 
     Raises:
         UsageError: the target's adapter is not supported, or its settings are not enough.
 
     """
+    needs_stage = target.adapter in _NEED_STAGES
+    chosen = _Stage(stage, stage_url, stage_role) if brings_rows or needs_stage else _NO_STAGE
+    if chosen.role and not needs_stage:
+        raise UsageError(
+            f"target '{target.name}' is of type {target.adapter}, and --stage-role is Redshift's; leave it"
+            " out (SYNCTRAIL_STAGE_ROLE)"
+        )
     if make_staged := _WITH_STAGES.get(target.adapter):
-        if stage_url and not stage:
+        if chosen.url and not chosen.place:
             raise UsageError("--stage-url is where Spark writes for a stage; give --stage as well")
-        return make_staged(target, stage, stage_url)
-    if stage or stage_url:
+        return make_staged(target, chosen)
+    if chosen.place or chosen.url:
         raise UsageError(
             f"target '{target.name}' is of type {target.adapter}, which has no stages; leave --stage and"
             " --stage-url out (SYNCTRAIL_STAGE and SYNCTRAIL_STAGE_URL)"
@@ -76,7 +108,7 @@ def _postgres(target: Target) -> Warehouse:
     return PostgresWarehouse(settings, target.schema, role=given.get("role"))
 
 
-def _snowflake(target: Target, stage: str | None, stage_url: str | None) -> Warehouse:
+def _snowflake(target: Target, stage: _Stage) -> Warehouse:
     try:
         from synctrail.warehouses.snowflake import SnowflakeWarehouse  # noqa: PLC0415 - an optional extra
         from synctrail.warehouses.snowflake_target import connector_settings  # noqa: PLC0415
@@ -86,10 +118,10 @@ def _snowflake(target: Target, stage: str | None, stage_url: str | None) -> Ware
         ) from error
     settings = connector_settings(target.name, target.settings)
     database = target.database or str(target.settings["database"])
-    return SnowflakeWarehouse(settings, database, target.schema, stage=stage, stage_url=stage_url)
+    return SnowflakeWarehouse(settings, database, target.schema, stage=stage.place, stage_url=stage.url)
 
 
-def _bigquery(target: Target, stage: str | None, stage_url: str | None) -> Warehouse:
+def _bigquery(target: Target, stage: _Stage) -> Warehouse:
     try:
         from synctrail.warehouses.bigquery import BigQueryWarehouse  # noqa: PLC0415 - an optional extra
         from synctrail.warehouses.bigquery_target import connection_of  # noqa: PLC0415
@@ -98,7 +130,21 @@ def _bigquery(target: Target, stage: str | None, stage_url: str | None) -> Wareh
             "the package google-cloud-bigquery is missing; run: pip install 'synctrail[bigquery]'"
         ) from error
     connection = connection_of(target.name, target.settings, target.database)
-    return BigQueryWarehouse(connection, target.schema, stage=stage, stage_url=stage_url)
+    return BigQueryWarehouse(connection, target.schema, stage=stage.place, stage_url=stage.url)
+
+
+def _redshift(target: Target, stage: _Stage) -> Warehouse:
+    try:
+        from synctrail.warehouses.redshift import RedshiftWarehouse  # noqa: PLC0415 - an optional extra
+        from synctrail.warehouses.redshift_target import connection_of  # noqa: PLC0415
+    except ImportError as error:
+        raise UsageError(
+            "the package redshift-connector is missing; run: pip install 'synctrail[redshift]'"
+        ) from error
+    connection = connection_of(target.name, target.settings, target.database)
+    return RedshiftWarehouse(
+        connection, target.schema, stage=stage.place, stage_url=stage.url, stage_role=stage.role
+    )
 
 
 def _spark(target: Target) -> Warehouse:
@@ -126,7 +172,9 @@ _WAREHOUSES: dict[str, Callable[[Target], Warehouse]] = {
     "spark": _spark,
 }
 
-_WITH_STAGES: dict[str, Callable[[Target, str | None, str | None], Warehouse]] = {
+_WITH_STAGES: dict[str, Callable[[Target, _Stage], Warehouse]] = {
     "bigquery": _bigquery,
+    "redshift": _redshift,
     "snowflake": _snowflake,
 }
+_NEED_STAGES = ("redshift",)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import datetime as dt
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -64,6 +64,7 @@ class SparkWarehouse:
     """
 
     needs_spark = True
+    needs_spark_to_write = True
     needs_hive = True
 
     def __init__(self, schema: str, settings: dict[str, str], *, provider: str | None = None) -> None:
@@ -77,6 +78,11 @@ class SparkWarehouse:
     def name(self) -> str:
         """The catalog and the schema."""
         return f"the Spark catalog, schema {self._schema}"
+
+    @property
+    def cut_texts(self) -> Mapping[str, int]:
+        """None: texts are kept whole."""
+        return {}
 
     def spark_config(self) -> dict[str, str]:
         """Return the target's ``server_side_parameters``."""
