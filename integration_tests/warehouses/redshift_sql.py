@@ -7,11 +7,13 @@ from sqlglot import exp
 
 
 def as_postgres(sql: str) -> str:
-    """Return statements as Postgres understands them; queries of the system catalog as they are."""
-    if "pg_get_late_binding_view_cols" in sql or "svv_" in sql:
+    """Return statements as Postgres understands them; locks and queries of the catalog as they are."""
+    if "pg_get_late_binding_view_cols" in sql or "svv_" in sql or sql.startswith("lock "):
         return sql
     statements = [statement for statement in sqlglot.parse(sql, read="redshift") if statement is not None]
     for statement in statements:
+        for sort_key in list(statement.find_all(exp.SortKeyProperty)):
+            sort_key.pop()
         # What lies inside comes first: what takes a node's place takes over its parts.
         for node in reversed(list(statement.bfs())):
             replacement = _as_postgres(node)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
@@ -47,11 +49,19 @@ class Warehouse(Protocol):
         """Release what the warehouse holds."""
 
 
-def load_by_command(lake: Path, target: str) -> None:
+def load_by_command(
+    lake: Path,
+    target: str,
+    *options: str,
+    module: str = "synctrail",
+    environment: Mapping[str, str] | None = None,
+) -> None:
     """Load what is new in a lake into a target of the project's, as users do."""
-    command: list[str | Path] = [sys.executable, "-m", "synctrail", "load", lake]
+    command: list[str | Path] = [sys.executable, "-m", module, "load", lake, *options]
     command += ["--project-dir", PROJECT, "--profiles-dir", PROJECT, "--target", target]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    modules = os.pathsep.join(filter(None, (str(PROJECT), os.environ.get("PYTHONPATH"))))
+    variables = {**os.environ, "PYTHONPATH": modules, **(environment or {})}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=variables)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
