@@ -105,13 +105,17 @@ def restarted(project: Path, lake: Path, kind: str, folder: Path) -> dict[str, A
     return dict(json.loads(result.stdout))
 
 
-def run_script(project: Path, script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run a program in a project that may import the tests' own modules."""
-    modules = os.pathsep.join(filter(None, (str(Path(__file__).parent), os.environ.get("PYTHONPATH"))))
+def run_script(
+    project: Path, script: str, *arguments: str, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    """Run a program in a project that may import the tests' own modules, and those of their servers."""
+    tests = Path(__file__).parent
+    own = (tests, tests.parent / "src", tests.parents[1] / "integration_tests")
+    modules = os.pathsep.join(filter(None, (*map(str, own), os.environ.get("PYTHONPATH"))))
     return subprocess.run(
         [sys.executable, "-c", script, *arguments],
         cwd=project,
-        env={**os.environ, "DBT_PROFILES_DIR": str(project), "PYTHONPATH": modules},
+        env={**os.environ, "DBT_PROFILES_DIR": str(project), "PYTHONPATH": modules, **environment},
         capture_output=True,
         text=True,
         timeout=300,

@@ -6,7 +6,7 @@ import atexit
 import io
 import itertools
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.util import find_spec
@@ -32,7 +32,7 @@ from synctrail.warehouses.spark import SparkWarehouse
 
 CACHE = Path(__file__).parents[2] / ".cache"
 # Each stand-in has an environment of its own, and all else is tested in another.
-STAND_INS = {"snowflake": "fakesnow", "bigquery": "bqemulator"}
+STAND_INS = {"snowflake": "fakesnow", "redshift": "redshift_connector", "bigquery": "bqemulator"}
 OWN_WAREHOUSES = ("duckdb", "postgres", "delta", "parquet", "iceberg")
 WAREHOUSES = tuple(kind for kind, package in STAND_INS.items() if find_spec(package)) or OWN_WAREHOUSES
 DELTA_SETTINGS = {
@@ -227,6 +227,35 @@ def bigquery_settings() -> dict[str, Any]:
     }
 
 
+@cache
+def redshift_settings() -> dict[str, Any]:
+    """Start a stand-in for Redshift, which ends with this process; return a target that leads there."""
+    from warehouses.postgres_server import PostgresServer  # noqa: PLC0415 - as above
+    from warehouses.redshift_connection import LOOK_ALIKES, behave_as_redshift  # noqa: PLC0415
+
+    server = PostgresServer()
+    atexit.register(server.stop)
+    behave_as_redshift()
+    settings = {
+        "type": "redshift",
+        "host": "127.0.0.1",
+        "port": server.port,
+        "user": "postgres",
+        "password": "none",
+        "dbname": "postgres",
+        "schema": "models",
+        "sslmode": "disable",
+    }
+    with psycopg.connect(**postgres_of(settings), autocommit=True) as connection:
+        connection.execute(LOOK_ALIKES)
+    return settings
+
+
+def postgres_of(target: Mapping[str, Any]) -> dict[str, Any]:
+    """Return how to connect to the Postgres that a target leads to."""
+    return {name: target[name] for name in ("host", "port", "user", "password", "dbname")}
+
+
 _schemas = (f"census_lake_{number}" for number in itertools.count())
 
 
@@ -242,14 +271,15 @@ def make_loader(kind: str, folder: Path, spark: SparkSession, *, schema: str | N
         return Loader(DuckDbWarehouse(database, "census_lake", busy_seconds=1), spark, select_duckdb)
     schema = schema or next(_schemas)
     if kind == "postgres":
+        warehouse = PostgresWarehouse(postgres_settings(), schema)
+        return Loader(warehouse, spark, lambda table: _select_postgres(postgres_settings(), schema, table))
+    if kind == "redshift":
+        # Only the environment of the stand-ins has Amazon's connector.
+        from redshift_look import open_redshift  # noqa: PLC0415
 
-        def select_postgres(table: str) -> list[dict[str, Any]]:
-            with psycopg.connect(**postgres_settings(), row_factory=psycopg.rows.dict_row) as connection:
-                connection.execute("set timezone = 'UTC'")
-                rows = connection.execute(f'select * from "{schema}".{table}').fetchall()
-            return [{name: _naive(value) for name, value in row.items()} for row in rows]
-
-        return Loader(PostgresWarehouse(postgres_settings(), schema), spark, select_postgres)
+        server = postgres_of(redshift_settings())
+        warehouse = open_redshift(redshift_settings(), schema, spark)
+        return Loader(warehouse, spark, lambda table: _select_postgres(server, schema, table))
     if kind == "snowflake":
         # Only the environment of the stand-ins has Snowflake's connector.
         from snowflake_look import open_snowflake, select_snowflake  # noqa: PLC0415
@@ -269,6 +299,13 @@ def make_loader(kind: str, folder: Path, spark: SparkSession, *, schema: str | N
         return [{name: _naive(value) for name, value in row.items()} for row in rows]
 
     return Loader(SparkWarehouse(schema, {}, provider=kind), spark, select_spark)
+
+
+def _select_postgres(settings: Mapping[str, Any], schema: str, table: str) -> list[dict[str, Any]]:
+    with psycopg.connect(**settings, row_factory=psycopg.rows.dict_row) as connection:
+        connection.execute("set timezone = 'UTC'")
+        rows = connection.execute(f'select * from "{schema}".{table}').fetchall()
+    return [{name: _naive(value) for name, value in row.items()} for row in rows]
 
 
 def _naive(value: Any) -> Any:

@@ -75,9 +75,9 @@ synctrail.cli.main()
 """
 
 
-def killed_load(project: Path, lake: Lake, moment: str) -> None:
-    """Run a load that is killed at a moment."""
-    process = run_script(project, KILLED, moment, "load", str(lake.root), *SMALL)
+def killed_load(project: Path, lake: Lake, moment: str, *options: str, before: str = "") -> None:
+    """Run a load that is killed at a moment; ``before`` is executed first."""
+    process = run_script(project, before + KILLED, moment, "load", str(lake.root), *SMALL, *options)
     assert process.returncode == -signal.SIGKILL, process.stderr
 
 

@@ -405,7 +405,7 @@ def test_the_latest_refresh_of_each_org(loader, lake):
 
 def test_two_loads_at_once_neither_repeat_nor_lose_rows(loader, lake, monkeypatch):
     """Without a lock between them, as two machines are: one load commits while another is at work."""
-    if loader.warehouse.name.startswith(("BigQuery", "DuckDB", "Snowflake")):
+    if loader.warehouse.name.startswith(("BigQuery", "DuckDB", "Redshift", "Snowflake")):
         pytest.skip("none commits there without the lock, which is tested by itself")
     lake.records(RUN, "a.0.parquet", record_columns(["a", "b"]))
     loader.load(lake)
@@ -461,6 +461,11 @@ def test_a_load_that_fails_leaves_everything_as_it_was(loader, lake, monkeypatch
 def staged_leftovers(loader: Loader, lake: Lake) -> int:
     """Count the folders of staged rows that belong to no committed load."""
     committed = {row["load_id"] for row in loader.rows("load_history")}
+    if loader.warehouse.name.startswith("Redshift"):
+        # Only the environment of the stand-ins has Amazon's connector.
+        from redshift_look import stage_store, staged_keys  # noqa: PLC0415
+
+        return len(staged_keys(stage_store(loader.spark)))
     if not loader.warehouse.needs_spark:
         return int(loader.warehouse._work.exists())
     details = loader.spark.sql(
