@@ -14,6 +14,7 @@ from warehouses import Warehouse
 from synctrail.sample_lake import write_sample_lake
 
 AS_OF = {"synctrail_as_of": "2026-01-02 00:00:00"}
+_LOADED = ("bigquery", "duckdb", "postgres", "redshift", "snowflake", "spark", "spark_parquet")
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +29,7 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_three_loads_in_any_order_equal_one_load_and_a_full_build(
     project: Project, warehouse: Warehouse, sample: Path, tmp_path: Path
 ) -> None:
-    if warehouse.target not in ("bigquery", "duckdb", "postgres", "snowflake", "spark", "spark_parquet"):
+    if warehouse.target not in _LOADED:
         pytest.skip(f"the loader does not load into {warehouse.target} yet")
     lake = tmp_path / "lake"
     for files in dealt(sample, loads=3):
