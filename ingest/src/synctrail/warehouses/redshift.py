@@ -210,9 +210,12 @@ class RedshiftWarehouse(TableReads):
                 if added:
                     self._append("forgotten_records", FORGOTTEN_SCHEMA, added)
                 in_syncs = f" and sync_id in (select sync_id from {within})" if within else ""
+                # Blanks at the end are part of an identifier, and not of what Redshift compares.
+                # https://docs.aws.amazon.com/redshift/latest/dg/r_Examples_with_character_types.html
+                theirs, given = f"{records}.record_identifier", f"{erased}.record_identifier"
                 rows_erased = self._session.execute(
-                    f"delete from {records}"
-                    f" where record_identifier in (select record_identifier from {erased}){in_syncs}"
+                    f"delete from {records} using {erased} where {theirs} = {given}"
+                    f" and octet_length({theirs}) = octet_length({given}){in_syncs}"
                 )
             self._session.execute(f"vacuum delete only {records} to 100 percent")
         return rows_erased

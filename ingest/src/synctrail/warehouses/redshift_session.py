@@ -220,7 +220,7 @@ def _fields(error: Exception) -> dict[str, str]:
 def _reason(error: Exception) -> str:
     """Return what is wrong in one line, without the details in which the values of rows may stand."""
     fields = _fields(error)
-    parts = [fields.get("M") or str(error)]
+    parts = [fields.get("M") or ": ".join(map(str, error.args)) or type(error).__name__]
     details = fields.get("D", "")
     parts += _IN_BLOCK.findall(details) or ([details] if parts[0].isdigit() else [])
     return " ".join(" ".join(parts).split())[:_REASON_LENGTH]
