@@ -111,9 +111,10 @@ test-warehouses: test-package test-oldest-dbt test-spark test-iceberg test-parqu
 	$(PYTHON) integration_tests/show_tally.py $(TALLY)
 
 .PHONY: test-stand-ins
-test-stand-ins: .cache/warehouses.ready .cache/deps.ready  ## The same, and the loader into Snowflake, on stand-ins for Snowflake (fakesnow) and Redshift (Postgres with look-alikes)
+test-stand-ins: .cache/warehouses.ready .cache/deps.ready  ## The same, and the loader into both, on stand-ins for Snowflake (fakesnow) and Redshift (Postgres with look-alikes)
 	rm -f $(TALLY)/{snowflake,redshift}-*
-	$(WAREHOUSES_PYTEST) ingest/tests -k snowflake --ignore ingest/tests/test_object_store.py
+	$(PYTHON) -m synctrail.jars .cache/s3-jars s3 >/dev/null
+	$(WAREHOUSES_PYTEST) ingest/tests -k "snowflake or redshift" --ignore ingest/tests/test_object_store.py
 	$(WAREHOUSES_PYTEST) -n 2 integration_tests/tests --warehouse snowflake --warehouse redshift -m every_warehouse
 	$(WAREHOUSES_PYTEST) -n 2 integration_tests/tests/test_shipped_tests.py --warehouse snowflake --warehouse redshift -m "not every_warehouse"
 
