@@ -12,6 +12,8 @@ from typing import Any
 
 import yaml
 
+TESTS = Path(__file__).parent
+SOURCE = TESTS.parent / "src"
 SCRIPTS = Path(sys.executable).parent
 # The environment of the stand-ins has the package on its path alone, and no script.
 SYNCTRAIL = (
@@ -55,6 +57,11 @@ print(json.dumps(found, default=str))
 """
 
 
+def _search_path(*folders: Path) -> str:
+    """Return PYTHONPATH with folders before what it has, which may be relative to where the tests run."""
+    return os.pathsep.join(filter(None, (*map(str, folders), os.environ.get("PYTHONPATH"))))
+
+
 def write_profile(folder: Path, outputs: Mapping[str, Any]) -> None:
     """Write the project's profile; the first of the outputs is its target."""
     content = {"shop": {"target": next(iter(outputs)), "outputs": dict(outputs)}}
@@ -68,7 +75,12 @@ def synctrail(
     return subprocess.run(
         [*SYNCTRAIL, *arguments],
         cwd=project,
-        env={**os.environ, "DBT_PROFILES_DIR": str(project), **environment},
+        env={
+            **os.environ,
+            "DBT_PROFILES_DIR": str(project),
+            "PYTHONPATH": _search_path(SOURCE),
+            **environment,
+        },
         preexec_fn=before_start,
         capture_output=True,
         text=True,
@@ -109,9 +121,7 @@ def run_script(
     project: Path, script: str, *arguments: str, **environment: str
 ) -> subprocess.CompletedProcess[str]:
     """Run a program in a project that may import the tests' own modules, and those of their servers."""
-    tests = Path(__file__).parent
-    own = (tests, tests.parent / "src", tests.parents[1] / "integration_tests")
-    modules = os.pathsep.join(filter(None, (*map(str, own), os.environ.get("PYTHONPATH"))))
+    modules = _search_path(TESTS, SOURCE, TESTS.parents[1] / "integration_tests")
     return subprocess.run(
         [sys.executable, "-c", script, *arguments],
         cwd=project,
