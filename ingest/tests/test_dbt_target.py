@@ -194,7 +194,7 @@ def test_a_missing_driver_is_told(project, monkeypatch, target, package):
 @pytest.mark.parametrize(
     ("target", "told"),
     [
-        ("old", "type sybase.*not support yet.*bigquery or duckdb or postgres or snowflake or spark"),
+        ("old", "type sybase.*not support yet.* duckdb or postgres or redshift or snowflake or spark"),
         ("nobody", "target 'nobody' has no password; set it in profiles.yml"),
         ("thrift", "method thrift.*not support yet.*method: session"),
         ("memory", "in memory.*set path in profiles.yml"),

@@ -15,7 +15,7 @@ import pytest
 from commands import SMALL, run_script, write_profile
 from conftest import Loader, make_loader, postgres_of, redshift_settings
 from hard_values import load_as_duckdb_does
-from lakes import record_columns
+from lakes import parquet_bytes, record_columns
 from test_killed_loads import killed_load
 
 pytest.importorskip(
@@ -491,6 +491,30 @@ def test_what_the_cluster_cannot_read_is_told(redshift, lake, store, executed, m
     assert len(copies) == 2
     assert all(sql.endswith(f"/part-' iam_role '{chain}' format as parquet") for sql in copies)
     assert identifiers(redshift) == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "told"),
+    [
+        ({"a": ["x"]}, "Unmatched number of columns"),
+        ({"a": ["x"], "b": ["y"]}, "incompatible Parquet schema for column n"),
+        ({"a": ["x" * 11], "n": [1]}, "length of the data column a is longer .* Table: 10, Data: 11"),
+        ({"a": ["é" * 6], "n": [1]}, "Table: 10, Data: 12"),
+        (None, "prefix 'odd/part-' does not exist"),
+    ],
+)
+def test_the_stand_in_refuses_what_redshift_refuses(redshift, store, rows, told):
+    """Or all that was shown of COPY would be that a look-alike takes everything."""
+    if rows:
+        store.client.put_object(Bucket=BUCKET, Key="odd/part-0.parquet", Body=parquet_bytes(rows))
+    session = redshift.warehouse._session
+    with session.connected():
+        session.execute("create temporary table odd (a varchar(10), n bigint)")
+        with pytest.raises(WarehouseError, match=told):
+            session.copy(
+                f"copy odd from 's3://{BUCKET}/odd/part-' iam_role default format as parquet", "there"
+            )
+    store.client.delete_object(Bucket=BUCKET, Key="odd/part-0.parquet")
 
 
 def test_names_that_are_no_identifiers(redshift, lake, server, store):
