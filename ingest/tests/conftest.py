@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import io
 import itertools
+import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -16,7 +17,7 @@ from typing import Any
 import duckdb
 import psycopg
 import pytest
-from commands import SMALL_SPARK, write_profile
+from commands import SMALL_SPARK, catalog_target, write_profile
 from lakes import Lake
 from pyspark.sql import SparkSession
 from rich.console import Console
@@ -31,6 +32,7 @@ from synctrail.warehouses.postgres import PostgresWarehouse
 from synctrail.warehouses.spark import SparkWarehouse
 
 CACHE = Path(__file__).parents[2] / ".cache"
+_POSTGRES_PORT = "SYNCTRAIL_TEST_POSTGRES_PORT"
 # Each stand-in has an environment of its own, and all else is tested in another.
 STAND_INS = {"snowflake": "fakesnow", "redshift": "redshift_connector", "bigquery": "bqemulator"}
 OWN_WAREHOUSES = ("duckdb", "postgres", "delta", "parquet", "iceberg")
@@ -166,15 +168,20 @@ class Loader:
 
 @cache
 def postgres_settings() -> dict[str, Any]:
-    """Start a Postgres server, which ends with this process; return how to connect to it."""
-    # Not every process that imports this module has the integration tests on its path.
-    from warehouses.postgres_server import PostgresServer  # noqa: PLC0415
+    """Start a Postgres server, which ends with this process; return how to connect to it.
 
-    server = PostgresServer()
-    atexit.register(server.stop)
+    In a process that a test has started, it is the test's.
+    """
+    if _POSTGRES_PORT not in os.environ:
+        # Not every process that imports this module has the integration tests on its path.
+        from warehouses.postgres_server import PostgresServer  # noqa: PLC0415
+
+        server = PostgresServer()
+        atexit.register(server.stop)
+        os.environ[_POSTGRES_PORT] = str(server.port)
     return {
         "host": "127.0.0.1",
-        "port": server.port,
+        "port": int(os.environ[_POSTGRES_PORT]),
         "user": "postgres",
         "password": "none",
         "dbname": "postgres",
@@ -256,13 +263,34 @@ def postgres_of(target: Mapping[str, Any]) -> dict[str, Any]:
     return {name: target[name] for name in ("host", "port", "user", "password", "dbname")}
 
 
+DUCKDB_FILE = "it's [a] warehouse.duckdb"
+
+
+def new_target(kind: str, folder: Path, settings: Mapping[str, str]) -> dict[str, Any]:
+    """Return a target of a kind in which nothing is yet, for commands that load into ``census_lake``.
+
+    Args:
+        kind: of the warehouse.
+        folder: below which its files are; a database is in it, where :func:`make_loader` finds it.
+        settings: under which a Spark session has tables of the kind.
+
+    """
+    if kind == "duckdb":
+        return {"type": "duckdb", "path": str(folder / DUCKDB_FILE)}
+    if kind == "postgres":
+        with psycopg.connect(**postgres_settings()) as connection:
+            connection.execute("drop schema if exists census_lake cascade")
+        return {"type": "postgres", **postgres_settings(), "schema": "models"}
+    return catalog_target(folder, settings)
+
+
 _schemas = (f"census_lake_{number}" for number in itertools.count())
 
 
 def make_loader(kind: str, folder: Path, spark: SparkSession, *, schema: str | None = None) -> Loader:
     """Return a loader into a warehouse of a kind: a new, empty one unless its schema is given."""
     if kind == "duckdb":
-        database = folder / "it's [a] warehouse.duckdb"
+        database = folder / DUCKDB_FILE
 
         def select_duckdb(table: str) -> list[dict[str, Any]]:
             with duckdb.connect(database, read_only=True) as connection:

@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from commands import JOB, SCRIPTS, catalog_target, history, restarted, write_profile
-from conftest import make_loader
+from commands import JOB, SCRIPTS, history, restarted, write_profile
+from conftest import make_loader, new_target
 
 import synctrail
 from synctrail.java import find_java_home
@@ -115,10 +115,7 @@ def test_a_load_on_a_cluster_is_that_of_one_machine(  # noqa: PLR0917 - fixtures
     write_sample_lake(lake, rows=3000, seed=1)
     (lake / "sync_tracking_datasets" / "1" / "22" / "333").mkdir(parents=True)
     (lake / "sync_tracking_datasets" / "1" / "22" / "333" / "bad.parquet").write_bytes(b"PAR1")
-    database = {"type": "duckdb", "path": str(tmp_path / "it's [a] warehouse.duckdb")}
-    write_profile(
-        project, {"dev": database if warehouse_kind == "duckdb" else catalog_target(tmp_path, table_settings)}
-    )
+    write_profile(project, {"dev": new_target(warehouse_kind, tmp_path, table_settings)})
     jars = ("--jars", table_settings["spark.jars"]) if table_settings else ()
     result = submit(master, tmp_path, lake, *jars)
     assert result.returncode == 3, result.stderr[-5000:]

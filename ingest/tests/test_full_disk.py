@@ -7,13 +7,17 @@ import os
 import random
 import resource
 import subprocess
+import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+import psycopg
 import pytest
 from commands import load, write_profile
-from conftest import Loader, make_loader
+from conftest import Loader, make_loader, postgres_settings
 from lakes import Lake, record_columns
+from pyspark.sql import SparkSession
 
 from synctrail.errors import SynctrailError
 from synctrail.spark_errors import SPARK_ERRORS, translate
@@ -26,14 +30,52 @@ FREE = [0, 1, 3, 5, 7, 9, 12, 64]
 
 
 @pytest.fixture
-def disk(tmp_path: Path) -> Iterator[Path]:
-    """Give a folder that is a file system of its own, in memory."""
-    folder = tmp_path / "disk"
+def disk() -> Iterator[Path]:
+    """Give a folder that is a file system of its own, in memory; the user that runs Postgres reaches it."""
+    # Above the folder for temporary files may be one that is closed to others.
+    place = tempfile.TemporaryDirectory(prefix="synctrail-disk-", dir="/tmp", ignore_cleanup_errors=True)
+    with place as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        if os.geteuid() or mount("-t", "tmpfs", "-o", f"size={PLENTY}", "tmpfs", folder):
+            pytest.skip("this user may not mount a file system")
+        yield folder
+        subprocess.run(["umount", "--lazy", folder], check=True)
+
+
+@contextmanager
+def loader_onto(disk: Path, kind: str, spark: SparkSession) -> Iterator[Loader]:
+    """Give a loader into a new warehouse, the tables of which lie on the disk."""
+    loader = make_loader(kind, disk, spark)
+    if kind == "postgres":
+        with tablespace(disk / "tablespace"):
+            yield loader
+            return
+    if kind != "duckdb":
+        spark.sql(f"create schema {loader.warehouse._schema} location 'file:{disk}/warehouse'")
+    yield loader
+
+
+@contextmanager
+def tablespace(folder: Path) -> Iterator[None]:
+    """Let Postgres keep new tables in a folder for the time of the block; drop them at its end."""
     folder.mkdir()
-    if os.geteuid() or mount("-t", "tmpfs", "-o", f"size={PLENTY}", "tmpfs", folder):
-        pytest.skip("this user may not mount a file system")
-    yield folder
-    subprocess.run(["umount", "--lazy", folder], check=True)
+    with psycopg.connect(**postgres_settings(), autocommit=True) as server:
+        (data,) = server.execute("show data_directory").fetchone() or ()
+        owner = Path(data).stat()
+        os.chown(folder, owner.st_uid, owner.st_gid)
+        server.execute(f"create tablespace full_disk location '{folder}'")
+        server.execute("alter role postgres set default_tablespace = full_disk")
+        try:
+            yield
+        finally:
+            server.execute("alter role postgres reset default_tablespace")
+            schemas = server.execute(
+                "select distinct schemaname from pg_tables where tablespace = 'full_disk'"
+            ).fetchall()
+            for (schema,) in schemas:
+                server.execute(f'drop schema "{schema}" cascade')
+            server.execute("drop tablespace full_disk")
 
 
 def mount(*arguments: str | Path) -> int:
@@ -61,30 +103,28 @@ def fill(lake: Lake) -> None:
 @pytest.mark.parametrize("free", FREE)
 def test_a_full_disk(disk, warehouse_kind, spark, lake, free):
     """Wherever in its life a load finds the disk full, it fails, and never counts in part."""
-    loader = make_loader(warehouse_kind, disk, spark)
-    if warehouse_kind != "duckdb":
-        spark.sql(f"create schema {loader.warehouse._schema} location 'file:{disk}/warehouse'")
-    lake.records("1/22/332", "a.0.parquet", record_columns(["first"]))
-    loader.load(lake)
-    before = loader.tables()
-    fill(lake)
-    leave(disk, free * MEGABYTE)
-    try:
+    with loader_onto(disk, warehouse_kind, spark) as loader:
+        lake.records("1/22/332", "a.0.parquet", record_columns(["first"]))
         loader.load(lake)
-    except (SynctrailError, *SPARK_ERRORS) as error:
-        told = str(error if isinstance(error, SynctrailError) else translate(error, str(lake.root)))
-        assert "No space left on device" in told
-        assert free < FREE[-1]
-        assert loader.tables() == before
-    else:
-        assert free
-    leave(disk, PLENTY)
-    loader.load(lake)
-    assert_whole(loader, lake)
-    left = {str(entry.relative_to(disk)) for entry in disk.rglob("*")}
-    assert not {name for name in left if "_temporary" in name or name.endswith((".synctrail", ".wal"))}
-    loads = {part.partition("=")[2] for name in left for part in name.split("/") if "load_id=" in part}
-    assert loads <= {row["load_id"] for row in loader.rows("load_history")}
+        before = loader.tables()
+        fill(lake)
+        leave(disk, free * MEGABYTE)
+        try:
+            loader.load(lake)
+        except (SynctrailError, *SPARK_ERRORS) as error:
+            told = str(error if isinstance(error, SynctrailError) else translate(error, str(lake.root)))
+            assert "No space left on device" in told
+            assert free < FREE[-1]
+            assert loader.tables() == before
+        else:
+            assert free
+        leave(disk, PLENTY)
+        loader.load(lake)
+        assert_whole(loader, lake)
+        left = {str(entry.relative_to(disk)) for entry in disk.rglob("*")}
+        assert not {name for name in left if "_temporary" in name or name.endswith((".synctrail", ".wal"))}
+        loads = {part.partition("=")[2] for name in left for part in name.split("/") if "load_id=" in part}
+        assert loads <= {row["load_id"] for row in loader.rows("load_history")}
 
 
 def assert_whole(loader: Loader, lake: Lake) -> None:

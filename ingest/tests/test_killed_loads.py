@@ -14,10 +14,13 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
+import psycopg
 import pytest
 from commands import SCRIPTS, SMALL, catalog_target, load, restarted, run_script, write_profile
-from conftest import make_loader
+from conftest import make_loader, new_target, postgres_settings
 from lakes import Lake, record_columns
+
+from synctrail.warehouses.postgres import PostgresWarehouse
 
 RUN = "1/22/333"
 MANY_KILLS = int(os.environ.get("SYNCTRAIL_TEST_KILLS", "50"))
@@ -28,6 +31,13 @@ MOMENTS = {
     "delta": ("while staging", "before commit", "within ledger"),
     "iceberg": ("while staging", "before commit", "within ledger"),
 }
+
+RELATIONS = """
+select c.relkind::text || ' ' || n.nspname || '.' || c.relname
+from pg_class c
+join pg_namespace n on n.oid = c.relnamespace
+where n.nspname not in ('information_schema', 'pg_catalog', 'pg_toast')
+"""
 
 # "while staging" and "within ledger" die in a task that has handed its rows to the writer, and take the Java
 # process along. At the other moments it outlives its load by a moment.
@@ -190,6 +200,7 @@ def test_loads_killed_at_random_moments(warehouse_kind, table_settings, lake, tm
     begun = time.monotonic()
     assert load(calm, lake.root).returncode == 3
     lifetime = time.monotonic() - begun
+    left_by_one = left_by(warehouse_kind, calm.parent)
 
     chance = random.Random(MANY_KILLS)
     moments = [lifetime * (number + chance.random()) / MANY_KILLS for number in range(MANY_KILLS)]
@@ -204,7 +215,7 @@ def test_loads_killed_at_random_moments(warehouse_kind, table_settings, lake, tm
         undisturbed.load(lake)
         assert found["tables"] == json.loads(json.dumps(undisturbed.tables(), default=str))
         assert found["status"]["loads"][0]["load_id"] == found["load"]["load_id"]
-        assert files_by_shape(project.parent) == files_by_shape(calm.parent)
+        assert left_by(warehouse_kind, project.parent) == left_by_one
 
 
 def new_project(folder: Path, kind: str, settings: Mapping[str, str]) -> Path:
@@ -213,8 +224,7 @@ def new_project(folder: Path, kind: str, settings: Mapping[str, str]) -> Path:
     project.mkdir(parents=True)
     warehouse.mkdir()
     (project / "dbt_project.yml").write_text("name: shop\nprofile: shop\n")
-    database = {"type": "duckdb", "path": str(warehouse / "it's [a] warehouse.duckdb")}
-    write_profile(project, {"dev": database if kind == "duckdb" else catalog_target(folder, settings)})
+    write_profile(project, {"dev": new_target(kind, warehouse if kind == "duckdb" else folder, settings)})
     return project
 
 
@@ -249,8 +259,13 @@ def remove_half_made_metastore(folder: Path) -> None:
         shutil.rmtree(metastore)
 
 
-def files_by_shape(folder: Path) -> set[str]:
-    """Return the names below project and warehouse, with one sign for every number and id in them."""
+def left_by(kind: str, folder: Path) -> set[str]:
+    """Return what is there after a load, with one sign for every number and id in a name."""
     files = (file for part in ("project", "warehouse") for file in (folder / part).rglob("*"))
-    names = (str(file.relative_to(folder)) for file in files if "checkpoint" not in file.name)
+    names = [str(file.relative_to(folder)) for file in files if "checkpoint" not in file.name]
+    if kind == "postgres":
+        work_folder = PostgresWarehouse(postgres_settings(), "census_lake")._work
+        names += [file.name for file in work_folder.rglob("*")]
+        with psycopg.connect(**postgres_settings()) as connection:
+            names += [name for (name,) in connection.execute(RELATIONS)]
     return {re.sub(r"[0-9a-f-]*\d[0-9a-f-]*", "#", name) for name in names}
