@@ -58,7 +58,7 @@ test-ingest: .cache/dev.ready  ## The loader's tests
 	$(PYTHON) -m pytest -n 2 --dist worksteal ingest/tests
 
 .PHONY: test-slow
-test-slow: .cache/dev.ready .cache/deps.ready test-orchestration  ## Long tests: damaged files by the thousand, kills at random, full disks, a cluster, the whole way on Postgres, the examples
+test-slow: .cache/dev.ready .cache/deps.ready test-orchestration  ## Long tests: damaged files by the thousand, kills at random, full disks, a cluster, 20 million rows, the whole way on Postgres, the examples
 	$(PYTHON) -m pytest ingest/tests -m slow
 	$(PYTHON) -m pytest $(LOADS) --warehouse postgres
 

@@ -69,9 +69,13 @@ def write_profile(folder: Path, outputs: Mapping[str, Any]) -> None:
 
 
 def synctrail(
-    project: Path, *arguments: str, before_start: Callable[[], None] | None = None, **environment: str
+    project: Path,
+    *arguments: str,
+    before_start: Callable[[], None] | None = None,
+    timeout: float = 300,
+    **environment: str,
 ) -> subprocess.CompletedProcess[str]:
-    """Run a command in a project; ``before_start`` is called in the new process."""
+    """Run a command in a project, for so many seconds; ``before_start`` is called in the new process."""
     return subprocess.run(
         [*SYNCTRAIL, *arguments],
         cwd=project,
@@ -84,7 +88,7 @@ def synctrail(
         preexec_fn=before_start,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=timeout,
         check=False,
     )
 
