@@ -49,10 +49,11 @@ def test_twenty_million_rows(project: Path, lake: Lake, tmp_path: Path) -> None:
     assert (told["rows_loaded"], told["files_loaded"]) == (ROWS, FILES)
 
     names = {"id": "census_sync_tracking_internal_id", "identifier": "identifier"}
-    there = duckdb.sql(f"{SUMMARY.format(**names)} from read_parquet('{lake.root}/**/*.parquet')").fetchone()
+    source = f"read_parquet('{lake.root}/**/*.parquet')"
+    there = duckdb.execute(f"{SUMMARY.format(**names)} from {source}").fetchone()
     with duckdb.connect(tmp_path / DUCKDB_FILE, read_only=True) as connection:
         summary = SUMMARY.format(id="log_id", identifier="record_identifier")
-        arrived = connection.sql(f"{summary} from census_lake.sync_tracking_records").fetchone()
+        arrived = connection.execute(f"{summary} from census_lake.sync_tracking_records").fetchone()
     assert arrived == there
     assert arrived is not None
     assert arrived[:2] == (ROWS, ROWS)
