@@ -14,6 +14,7 @@ import yaml
 
 TESTS = Path(__file__).parent
 SOURCE = TESTS.parent / "src"
+SERVERS = TESTS.parents[1] / "integration_tests"
 SCRIPTS = Path(sys.executable).parent
 # The environment of the stand-ins has the package on its path alone, and no script.
 SYNCTRAIL = (
@@ -57,7 +58,7 @@ print(json.dumps(found, default=str))
 """
 
 
-def _search_path(*folders: Path) -> str:
+def search_path(*folders: Path) -> str:
     """Return PYTHONPATH with folders before what it has, which may be relative to where the tests run."""
     return os.pathsep.join(filter(None, (*map(str, folders), os.environ.get("PYTHONPATH"))))
 
@@ -82,7 +83,7 @@ def synctrail(
         env={
             **os.environ,
             "DBT_PROFILES_DIR": str(project),
-            "PYTHONPATH": _search_path(SOURCE),
+            "PYTHONPATH": search_path(SOURCE),
             **environment,
         },
         preexec_fn=before_start,
@@ -125,7 +126,7 @@ def run_script(
     project: Path, script: str, *arguments: str, **environment: str
 ) -> subprocess.CompletedProcess[str]:
     """Run a program in a project that may import the tests' own modules, and those of their servers."""
-    modules = _search_path(TESTS, SOURCE, TESTS.parents[1] / "integration_tests")
+    modules = search_path(TESTS, SOURCE, SERVERS)
     return subprocess.run(
         [sys.executable, "-c", script, *arguments],
         cwd=project,

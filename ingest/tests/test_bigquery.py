@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -21,14 +21,14 @@ from commands import load, synctrail, write_profile
 from conftest import Loader, bigquery_emulator, bigquery_settings, make_loader
 from hard_values import load_as_duckdb_does
 from lakes import record_columns
-from test_killed_loads import killed_load
+from test_killed_loads import Command, killed_load, load_into_a_server_after_kills
 
 pytest.importorskip(
     "bqemulator", reason="the environment of the emulator alone has bqemulator: make test-bigquery"
 )
 
 from bigquery_look import client_of, open_bigquery, select_bigquery
-from google.api_core.exceptions import BadRequest
+from google.api_core.exceptions import BadRequest, NotFound
 from google.auth import impersonated_credentials
 from google.cloud import bigquery as client_library
 
@@ -379,6 +379,23 @@ def test_a_load_that_is_killed_in_its_commit_and_the_commands(project, lake, duc
     pruned = synctrail(project, "prune", "--before", "2100-01-01", "--yes")
     assert json.loads(pruned.stdout)["is_done"], pruned.stderr
     assert bigquery.rows("sync_tracking_records") == []
+
+
+@pytest.mark.slow
+def test_loads_killed_at_random_moments(project, lake, tmp_path, spark, server):
+    write_profile(project, {"dev": bigquery_settings()})
+
+    def released(loader: Loader) -> None:
+        # There is no lock before there are tables.
+        with suppress(NotFound):
+            free_lock(loader)
+
+    def make(schema: str) -> Loader:
+        return make_loader("bigquery", tmp_path, spark, schema=schema)
+
+    for loader in load_into_a_server_after_kills(make, released, Command(project), lake):
+        assert not loader.warehouse._work.exists()
+        assert staged_tables(server, dataset_of(loader)) == set()
 
 
 def test_a_dataset_whose_tables_expire_is_refused(bigquery, server):

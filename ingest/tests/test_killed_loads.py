@@ -11,13 +11,24 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import psycopg
 import pytest
-from commands import SCRIPTS, SMALL, catalog_target, load, restarted, run_script, write_profile
-from conftest import make_loader, new_target, postgres_settings
+from commands import (
+    SERVERS,
+    SMALL,
+    SOURCE,
+    SYNCTRAIL,
+    catalog_target,
+    restarted,
+    run_script,
+    search_path,
+    write_profile,
+)
+from conftest import OWN_WAREHOUSES, Loader, make_loader, new_target, postgres_settings
 from lakes import Lake, record_columns
 
 from synctrail.warehouses.postgres import PostgresWarehouse
@@ -184,31 +195,17 @@ def test_a_load_killed_while_it_makes_its_tables(warehouse_kind, lake, tmp_path,
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("warehouse_kind", OWN_WAREHOUSES, indirect=True)
 def test_loads_killed_at_random_moments(warehouse_kind, table_settings, lake, tmp_path, spark):
-    """The good load after each round of kills ends in the tables of an undisturbed one, without leftovers.
-
-    Each round begins without a warehouse, and its moments come one after the other: so first loads are killed
-    while they make their tables, and later ones while they replace rows.
-    """
-    for number in range(6):
-        identifiers = [f"user-{number}-{row}" for row in range(100)]
-        lake.records(f"1/22/{number // 3}", f"a.{number}.parquet", record_columns(identifiers))
-    lake.metadata("1/22/0", {"source_type": "Query"})
-    lake.facts("1/destinations.parquet", {"id": [1], "type": ["x"], "name": ["x"]})
-    lake.write("sync_tracking_datasets/1/22/0/bad.parquet", b"PAR1")
+    """The good load after each round of kills ends in the tables of an undisturbed one, without leftovers."""
+    few_files(lake)
     calm = new_project(tmp_path / "calm", warehouse_kind, table_settings)
-    begun = time.monotonic()
-    assert load(calm, lake.root).returncode == 3
-    lifetime = time.monotonic() - begun
+    lifetime = seconds_of_a_load(Command(calm), lake)
     left_by_one = left_by(warehouse_kind, calm.parent)
-
-    chance = random.Random(MANY_KILLS)
-    moments = [lifetime * (number + chance.random()) / MANY_KILLS for number in range(MANY_KILLS)]
-    rounds = -(-MANY_KILLS // KILLS_PER_ROUND)
-    for number in range(rounds):
+    for number, moments in enumerate(rounds_of_moments(lifetime)):
         project = new_project(tmp_path / f"round-{number}", warehouse_kind, table_settings)
-        for seconds in moments[number::rounds]:
-            kill_a_load(project, lake, seconds)
+        for seconds in moments:
+            kill_a_load(Command(project), lake, seconds)
             remove_half_made_metastore(project.parent)
         found = restarted(project, lake.root, warehouse_kind, project.parent / "warehouse")
         undisturbed = make_loader("duckdb", project.parent, spark)
@@ -216,6 +213,89 @@ def test_loads_killed_at_random_moments(warehouse_kind, table_settings, lake, tm
         assert found["tables"] == json.loads(json.dumps(undisturbed.tables(), default=str))
         assert found["status"]["loads"][0]["load_id"] == found["load"]["load_id"]
         assert left_by(warehouse_kind, project.parent) == left_by_one
+
+
+@dataclass(frozen=True)
+class Command:
+    """How a lake is loaded by a command: in which project, with which options, and by what."""
+
+    project: Path
+    options: Sequence[str] = tuple(SMALL)
+    program: Sequence[str | Path] = tuple(SYNCTRAIL)
+
+    def started(self, lake: Lake) -> subprocess.Popen[str]:
+        """Start a load in a process group of its own."""
+        own = {"DBT_PROFILES_DIR": str(self.project), "PYTHONPATH": search_path(SOURCE, SERVERS)}
+        return subprocess.Popen(
+            [*self.program, "load", str(lake.root), *self.options],
+            cwd=self.project,
+            env={**os.environ, **own},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+
+
+def load_into_a_server_after_kills(
+    make: Callable[[str], Loader], released: Callable[[Loader], None], command: Command, lake: Lake
+) -> Iterator[Loader]:
+    """Do the same to a server's schemas, which are read from here; yield each loader after its good load.
+
+    Args:
+        make: makes a loader into a schema.
+        released: lets the time pass that the lock of a killed load lasts.
+        command: the command, but for the schema.
+        lake: an empty lake.
+
+    """
+    few_files(lake)
+
+    def into(schema: str) -> Command:
+        return replace(command, options=[*command.options, "--schema", schema])
+
+    lifetime = seconds_of_a_load(into("calm"), lake)
+    for number, moments in enumerate(rounds_of_moments(lifetime)):
+        loader = make(f"killed_{number}")
+        for seconds in moments:
+            kill_a_load(into(f"killed_{number}"), lake, seconds)
+            released(loader)
+        loader.load(lake)
+        folder = lake.root.parent / f"round-{number}"
+        folder.mkdir()
+        undisturbed = make_loader("duckdb", folder, loader.spark)
+        undisturbed.load(lake)
+        assert loader.tables() == undisturbed.tables()
+        yield loader
+
+
+def few_files(lake: Lake) -> None:
+    for number in range(6):
+        identifiers = [f"user-{number}-{row}" for row in range(100)]
+        lake.records(f"1/22/{number // 3}", f"a.{number}.parquet", record_columns(identifiers))
+    lake.metadata("1/22/0", {"source_type": "Query"})
+    lake.facts("1/destinations.parquet", {"id": [1], "type": ["x"], "name": ["x"]})
+    lake.write("sync_tracking_datasets/1/22/0/bad.parquet", b"PAR1")
+
+
+def seconds_of_a_load(command: Command, lake: Lake) -> float:
+    begun = time.monotonic()
+    with command.started(lake) as process:
+        _, told = process.communicate()
+    assert process.returncode == 3, told
+    return time.monotonic() - begun
+
+
+def rounds_of_moments(lifetime: float) -> list[list[float]]:
+    """Return when to kill, in seconds of a load's life, round by round.
+
+    Each round begins without a warehouse, and its moments come one after the other: so first loads are killed
+    while they make their tables, and later ones while they replace rows.
+    """
+    chance = random.Random(MANY_KILLS)
+    moments = [lifetime * (number + chance.random()) / MANY_KILLS for number in range(MANY_KILLS)]
+    rounds = -(-MANY_KILLS // KILLS_PER_ROUND)
+    return [moments[number::rounds] for number in range(rounds)]
 
 
 def new_project(folder: Path, kind: str, settings: Mapping[str, str]) -> Path:
@@ -228,19 +308,11 @@ def new_project(folder: Path, kind: str, settings: Mapping[str, str]) -> Path:
     return project
 
 
-def kill_a_load(project: Path, lake: Lake, seconds: float) -> None:
+def kill_a_load(command: Command, lake: Lake, seconds: float) -> None:
     """Load all files anew, and kill the whole process group after a time."""
     for file in lake.root.rglob("*.*"):
         file.touch()
-    with subprocess.Popen(
-        [SCRIPTS / "synctrail", "load", str(lake.root), *SMALL],
-        cwd=project,
-        env={**os.environ, "DBT_PROFILES_DIR": str(project)},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    ) as process:
+    with command.started(lake) as process:
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(seconds)
         with contextlib.suppress(ProcessLookupError):
@@ -249,7 +321,7 @@ def kill_a_load(project: Path, lake: Lake, seconds: float) -> None:
             return
         assert process.returncode == 3, process.stderr and process.stderr.read()
     # The machine has become faster since a load was measured.
-    kill_a_load(project, lake, seconds * 0.9)
+    kill_a_load(command, lake, seconds * 0.9)
 
 
 def remove_half_made_metastore(folder: Path) -> None:

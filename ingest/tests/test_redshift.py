@@ -6,7 +6,8 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from commands import SMALL, run_script, write_profile
 from conftest import Loader, make_loader, postgres_of, redshift_settings
 from hard_values import load_as_duckdb_does
 from lakes import parquet_bytes, record_columns
-from test_killed_loads import killed_load
+from test_killed_loads import Command, killed_load, load_into_a_server_after_kills
 
 pytest.importorskip(
     "redshift_connector",
@@ -642,6 +643,12 @@ def test_a_missing_connector_is_told(monkeypatch):
         open_redshift({**TARGET, "user": "ann", "password": "x"}, "census_lake")
 
 
+def settings_of(s3_settings: Mapping[str, str], store: ObjectStore) -> list[str]:
+    """Return the options by which a command finds the store."""
+    settings = {**s3_settings, **{f"spark.hadoop.{name}": value for name, value in store.settings.items()}}
+    return [part for name, value in settings.items() for part in ("--conf", f"{name}={value}")]
+
+
 def test_a_load_that_is_killed_in_its_commit_and_the_commands(  # noqa: PLR0917 - fixtures
     project, lake, duckdb_loader, tmp_path, store, s3_settings, monkeypatch
 ):
@@ -653,8 +660,7 @@ def test_a_load_that_is_killed_in_its_commit_and_the_commands(  # noqa: PLR0917 
     lake.records(RUN, "a.0.parquet", record_columns([f"user-{number}" for number in range(2_000)]))
     lake.metadata(RUN, {"source_type": "Query"})
     lake.facts("1/destinations.parquet", {"id": [1], "type": ["x"], "name": ["x"]})
-    settings = s3_settings | {f"spark.hadoop.{name}": value for name, value in store.settings.items()}
-    conf = [part for name, value in settings.items() for part in ("--conf", f"{name}={value}")]
+    conf = settings_of(s3_settings, store)
     for name, value in {"SYNCTRAIL_STAGE": STAGE, S3_ENDPOINT: store.endpoint}.items():
         monkeypatch.setenv(name, value)
     killed_load(project, lake, "within commit", *conf, before=STAND_IN)
@@ -690,3 +696,24 @@ def test_a_load_that_is_killed_in_its_commit_and_the_commands(  # noqa: PLR0917 
         assert (refused.returncode, refused.stdout) == (2, "")
         assert refused.stderr.startswith("synctrail: Redshift takes rows from S3; give --stage ")
         assert refused.stderr.count("\n") == 1
+
+
+@pytest.mark.slow
+def test_loads_killed_at_random_moments(  # noqa: PLR0917 - fixtures
+    project, lake, tmp_path, spark, store, s3_settings, monkeypatch
+):
+    write_profile(project, {"dev": redshift_settings()})
+    monkeypatch.setenv(S3_ENDPOINT, store.endpoint)
+
+    def released(loader: Loader) -> None:
+        # There is no lock before there are tables.
+        with suppress(psycopg.errors.InvalidSchemaName, psycopg.errors.UndefinedTable):
+            free_lock(loader)
+
+    def make(schema: str) -> Loader:
+        return make_loader("redshift", tmp_path, spark, schema=schema)
+
+    program = (sys.executable, "-m", "warehouses.redshift_command")
+    command = Command(project, ("--stage", STAGE, *SMALL, *settings_of(s3_settings, store)), program)
+    for _ in load_into_a_server_after_kills(make, released, command, lake):
+        assert staged_keys(store) == []

@@ -13,7 +13,7 @@ import threading
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from commands import load, synctrail, write_profile
 from conftest import Loader, make_loader, snowflake_settings
 from hard_values import load_as_duckdb_does
 from lakes import record_columns
-from test_killed_loads import killed_load
+from test_killed_loads import Command, killed_load, load_into_a_server_after_kills
 
 pytest.importorskip(
     "fakesnow", reason="the environment of the stand-ins alone has fakesnow: make test-stand-ins"
@@ -31,6 +31,7 @@ pytest.importorskip(
 
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
+from snowflake.connector.errors import ProgrammingError
 from snowflake_look import open_snowflake, select_snowflake, session
 
 from synctrail.dbt_target import Target
@@ -355,6 +356,23 @@ def test_a_load_that_is_killed_in_its_commit_and_the_commands(project, lake, duc
     pruned = synctrail(project, "prune", "--before", "2100-01-01", "--yes")
     assert json.loads(pruned.stdout)["is_done"], pruned.stderr
     assert snowflake.rows("sync_tracking_records") == []
+
+
+@pytest.mark.slow
+def test_loads_killed_at_random_moments(project, lake, tmp_path, spark, server):
+    write_profile(project, {"dev": snowflake_settings()})
+
+    def released(loader: Loader) -> None:
+        server.execute("select system$abort_transaction(1)")
+        # There is no lock before there are tables.
+        with suppress(ProgrammingError):
+            free_lock(loader)
+
+    def make(schema: str) -> Loader:
+        return make_loader("snowflake", tmp_path, spark, schema=schema)
+
+    for loader in load_into_a_server_after_kills(make, released, Command(project), lake):
+        assert not loader.warehouse._work.exists()
 
 
 Answers = Callable[[str], dict[str, Any]]
