@@ -122,15 +122,13 @@ def restarted(project: Path, lake: Path, kind: str, folder: Path) -> dict[str, A
     return dict(json.loads(result.stdout))
 
 
-def run_script(
-    project: Path, script: str, *arguments: str, **environment: str
-) -> subprocess.CompletedProcess[str]:
+def run_script(project: Path, script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run a program in a project that may import the tests' own modules, and those of their servers."""
     modules = search_path(TESTS, SOURCE, SERVERS)
     return subprocess.run(
         [sys.executable, "-c", script, *arguments],
         cwd=project,
-        env={**os.environ, "DBT_PROFILES_DIR": str(project), "PYTHONPATH": modules, **environment},
+        env={**os.environ, "DBT_PROFILES_DIR": str(project), "PYTHONPATH": modules},
         capture_output=True,
         text=True,
         timeout=300,

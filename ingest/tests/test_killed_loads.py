@@ -337,7 +337,7 @@ def left_by(kind: str, folder: Path) -> set[str]:
     names = [str(file.relative_to(folder)) for file in files if "checkpoint" not in file.name]
     if kind == "postgres":
         work_folder = PostgresWarehouse(postgres_settings(), "census_lake")._work
-        names += [file.name for file in work_folder.rglob("*")]
+        names += [file.name for file in (work_folder, *work_folder.rglob("*")) if file.exists()]
         with psycopg.connect(**postgres_settings()) as connection:
             names += [name for (name,) in connection.execute(RELATIONS)]
     return {re.sub(r"[0-9a-f-]*\d[0-9a-f-]*", "#", name) for name in names}

@@ -668,8 +668,7 @@ def test_a_load_that_is_killed_in_its_commit_and_the_commands(  # noqa: PLR0917 
     assert staged_keys(store)
 
     def says(*arguments: str) -> Any:
-        command = f"{STAND_IN}from synctrail.cli import main; main()"
-        return run_script(project, command, *arguments)
+        return run_script(project, "import warehouses.redshift_command", *arguments)
 
     free_lock(redshift)
     whole = says("load", str(lake.root), *SMALL, *conf)
