@@ -59,7 +59,9 @@ test-ingest: .cache/dev.ready  ## The loader's tests
 
 .PHONY: test-slow
 test-slow: .cache/dev.ready .cache/deps.ready .cache/warehouses.ready .cache/bigquery.ready test-orchestration  ## Long tests: damaged files by the thousand, kills at random, full disks, a cluster, 20 million rows, the whole way on Postgres, the examples
-	$(PYTHON) -m pytest ingest/tests -m slow
+	$(PYTHON) -m pytest -n 2 --dist worksteal ingest/tests -m slow
+	$(PYTHON) -m synctrail.jars .cache/iceberg-jars iceberg >/dev/null
+	$(PYTHON) -m pytest -n 2 --dist worksteal ingest/tests --iceberg -m slow
 	$(WAREHOUSES_PYTEST) ingest/tests/test_snowflake.py ingest/tests/test_redshift.py -m slow
 	$(BIGQUERY_PYTEST) ingest/tests/test_bigquery.py -m slow
 	$(PYTHON) -m pytest $(LOADS) --warehouse postgres
