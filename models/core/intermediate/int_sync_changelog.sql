@@ -8,6 +8,7 @@
     (ref('int_sync_log'), '_build_id > ' ~ last_build_id),
     (run_order, '_order_build_id > ' ~ last_build_id)
 ]) if is_incremental_build -%}
+{%- do synctrail.search_merged_rows(touched_syncs) -%}
 {# Runs that this table knows at another place or start; what a new run attempted is new itself. -#}
 {%- set reordered_runs = synctrail.literals(
     'select run_order.run_key from ' ~ run_order ~ ' as run_order'

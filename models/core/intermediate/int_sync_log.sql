@@ -56,7 +56,15 @@
 {%- set forgotten_records = ref('stg_census_lake__forgotten_records') if 'census_lake' in loaded_sources -%}
 {%- set forgotten_salts = synctrail.new_forgotten_salts(forgotten_records)
     if forgotten_records and is_incremental_build else [] -%}
-{%- set has_rivals = has_known_ids or forgotten_salts %}
+{%- set has_rivals = has_known_ids or forgotten_salts -%}
+{# What gives way may be of any sync, and so may what is new in a vendor's tables. -#}
+{%- set written_syncs = none if not is_incremental_build or has_rivals or table_sources else synctrail.touched_syncs([(
+    '(select ' ~ synctrail.sync_key() ~ ' as sync_key from ('
+    ~ synctrail.union_sources('attempts', ['source_system', 'sync_id', '_load_id'], loaded_sources)
+    ~ ') as attempts where ' ~ synctrail.among('_load_id', new_loads) ~ ')',
+    '1 = 1'
+)]) -%}
+{%- do synctrail.search_merged_rows(written_syncs) %}
 
 with {% if loaded_sources and is_incremental_build -%}
 new_attempts as (

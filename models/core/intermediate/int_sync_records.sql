@@ -5,6 +5,7 @@
 {%- set touched_syncs = synctrail.touched_syncs([
     (ref('int_sync_changelog'), '_build_id > ' ~ last_build_id)
 ]) if is_incremental_build -%}
+{%- do synctrail.search_merged_rows(touched_syncs) -%}
 {%- set changelog_columns = [
     'sync_key', 'run_key', 'log_key', 'source_system', 'sync_id', 'sync_run_id', 'row_id', 'op_type', 'status',
     'failure_reason', 'fields', 'payload_kind', 'split_group', 'batch_started_at', '_census_logged_at'

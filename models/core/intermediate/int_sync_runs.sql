@@ -5,6 +5,8 @@
 {%- set touched_syncs = synctrail.touched_syncs([
     (ref('int_sync_log'), '_build_id > ' ~ last_build_id)
 ]) if is_incremental_build -%}
+{# What runs declare may have changed in any sync. -#}
+{%- do synctrail.search_merged_rows(none) -%}
 {%- set identity = ['source_system', 'sync_id', 'sync_run_id', 'sync_key'] -%}
 {%- set declared = [
     'workspace_id', 'source_type', 'source_id', 'source_object_id', 'destination_type', 'destination_id',

@@ -5,6 +5,7 @@
 {%- set touched_syncs = synctrail.touched_syncs([
     (ref('int_sync_changelog'), '_build_id > ' ~ last_build_id)
 ]) if is_incremental_build -%}
+{%- do synctrail.search_merged_rows(touched_syncs) -%}
 {%- set columns = [
     'spell_key', 'record_key', 'sync_key', 'source_system', 'sync_id', 'record_identifier', 'spell_number',
     'entered_at', 'entered_run_id', 'entered_status', 'entry_observed', 'exited_at', 'exited_run_id',

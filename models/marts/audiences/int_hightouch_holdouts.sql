@@ -3,6 +3,8 @@
     **synctrail.incremental_config('holdout_key', keeps_source_rows=true)
 ) }}
 
+{%- do synctrail.search_merged_rows(none) %}
+
 {# Hightouch may prune the table: rows that have been seen stay. -#}
 with keyed_holdouts as (
 

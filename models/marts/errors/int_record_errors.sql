@@ -58,7 +58,8 @@
 {%- set touched_syncs = synctrail.touched_syncs(
     [(ref('int_sync_changelog'), '_build_id > ' ~ last_build_id)]
     + ([('(' ~ outdated_errors ~ ')', '1 = 1')] if has_outdated_errors else [])
-) if is_incremental_build %}
+) if is_incremental_build -%}
+{%- do synctrail.search_merged_rows(touched_syncs) %}
 
 with runs as (
     {{ runs }}

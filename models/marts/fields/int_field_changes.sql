@@ -5,6 +5,7 @@
 {%- set touched_syncs = synctrail.touched_syncs([
     (ref('int_record_updates'), '_build_id > ' ~ last_build_id)
 ]) if is_incremental_build -%}
+{%- do synctrail.search_merged_rows(touched_syncs) -%}
 {%- set changelog = ref('int_sync_changelog') -%}
 {%- set columns = [
     'field_change_key', 'log_key', 'record_key', 'run_key', 'sync_key', 'source_system', 'sync_id',

@@ -7,6 +7,7 @@
     (ref('int_field_changes'), '_build_id > ' ~ last_build_id),
     (run_order, '_order_build_id > ' ~ last_build_id)
 ]) if is_incremental_build -%}
+{%- do synctrail.search_merged_rows(touched_syncs) -%}
 {%- set columns = [
     'sync_field_key', 'sync_key', 'source_system', 'sync_id', 'field_name', 'n_changes', 'n_records', 'n_runs',
     'n_sole_changes', 'share_of_updates', 'first_changed_at', 'last_changed_at', 'noise_hint'

@@ -5,6 +5,7 @@
 {%- set touched_syncs = synctrail.touched_syncs([
     (ref('int_sync_changelog'), '_build_id > ' ~ last_build_id)
 ]) if is_incremental_build -%}
+{%- do synctrail.search_merged_rows(touched_syncs) -%}
 {%- set columns = ['log_key', 'record_key', 'sync_key', 'previous_log_key'] %}
 
 with run_order as (

@@ -5,6 +5,7 @@
 {%- set touched_syncs = synctrail.touched_syncs([
     (ref('int_sync_changelog'), '_build_id > ' ~ last_build_id)
 ]) if is_incremental_build -%}
+{%- do synctrail.search_merged_rows(touched_syncs) -%}
 {%- set columns = [
     'record_key', 'sync_key', 'log_key', 'source_system', 'sync_id', 'sync_run_id', 'record_identifier', 'op_type',
     'status', 'invalid_reason', 'status_message', 'record_payload', 'first_failed_at', 'n_failed_attempts',

@@ -7,6 +7,7 @@
     (ref('int_field_changes'), '_build_id > ' ~ last_build_id),
     (ref('int_audience_spells'), '_build_id > ' ~ last_build_id)
 ]) if is_incremental_build -%}
+{%- do synctrail.search_merged_rows(touched_syncs) -%}
 {%- set columns = [
     'record_key', 'sync_key', 'source_system', 'sync_id', 'record_identifier', 'first_added_at',
     'first_attempted_at', 'last_attempted_at', 'last_op_type', 'last_status', 'n_attempts', 'n_succeeded',

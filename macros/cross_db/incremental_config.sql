@@ -56,6 +56,14 @@
 
 {# Plain Parquet knows neither merge nor delete: there each build writes the whole table. #}
 {% macro spark__incremental_config(unique_key, cluster_by) %}
+    {%- set settings = synctrail.databricks__incremental_config(unique_key, cluster_by) -%}
+    {%- if settings.incremental_strategy == 'merge' and cluster_by == 'sync_key' -%}
+        {%- do settings.update({'incremental_predicates': ['${' ~ synctrail.merged_rows_variable() ~ '}']}) -%}
+    {%- endif -%}
+    {{- return(settings) -}}
+{% endmacro %}
+
+{% macro databricks__incremental_config(unique_key, cluster_by) %}
     {%- set file_format = var('synctrail_spark_file_format') -%}
     {{- return({
         'file_format': file_format,
