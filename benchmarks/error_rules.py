@@ -33,8 +33,12 @@ OTHER_MESSAGES = REPOSITORY / "integration_tests" / "fixtures" / "error_messages
 UNSEEN_MESSAGES = REPOSITORY / "integration_tests" / "fixtures" / "error_messages_unseen.csv"
 RULES = REPOSITORY / "seeds" / "error_category_rules.csv"
 READ_CHARACTERS = 4000
-# What the macro error_words does: words of CamelCase and snake_case one space apart, in lower case.
+# What the macro error_words does: e-mail addresses, UUIDs and long numbers left out, words of CamelCase and
+# snake_case one space apart, in lower case.
 WORD_STEPS = [
+    (re.compile(r"[A-Za-z0-9._%+*-]+@[A-Za-z0-9*.-]*[A-Za-z0-9*]"), "@"),
+    (re.compile("[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}"), "0"),
+    (re.compile("[0-9]{6,}"), "0"),
     (re.compile("([a-z])([A-Z])"), r"\1 \2"),
     (re.compile("([A-Z][A-Z])([A-Z][a-z][a-z])"), r"\1 \2"),
     (re.compile("[ _-]+"), " "),

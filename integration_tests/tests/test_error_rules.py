@@ -173,6 +173,20 @@ def test_one_pattern_holds_for_every_way_to_join_words(project: Project, warehou
     assert match_text(texts[-1]) == "xml invalid email address"
 
 
+def test_a_value_of_the_record_decides_no_category_but_by_a_rule_of_the_users(
+    project: Project, warehouse: Warehouse
+) -> None:
+    values = (
+        "rate.limit@example.com", "429@example.com", "ana@partner.example",
+        "00000429-0403-0401-0500-000000000429", "123456",
+    )  # fmt: skip
+    messages: dict[str, Pair] = {value: (f"Row of {value} went astray", None) for value in values}
+    categories, _ = classify(project, warehouse, messages, {"synctrail_error_rules": "own_error_rules"})
+    assert [categories[pair]["category"] for pair in messages.values()] == [
+        "uncategorized", "uncategorized", "their_partner", "uncategorized", "uncategorized",
+    ]  # fmt: skip
+
+
 def test_messages_of_any_size_and_none_at_all(project: Project, warehouse: Warehouse) -> None:
     page = "<html><body>" + "<p>x1@example.com (a) [b] 'c' 12 -</p>\n" * 3000
     messages: dict[str, Pair] = {

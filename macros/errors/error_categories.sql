@@ -10,6 +10,7 @@
     Nothing is read, and so every row is uncategorized, where dbt only parses or compiles without the warehouse.
 #}
 {% macro error_categories(messages) -%}
+    {%- set own_rules = var('synctrail_error_rules', none) -%}
     with rules as (
         {{ synctrail.error_rules() }}
     ),
@@ -20,12 +21,47 @@
             destination,
             lower(substring(message, 1, 4000)) as message_text,
             {{ synctrail.error_words('substring(message, 1, 4000)') }} as message_words,
-            {{ synctrail.regexp_replace('lower(destination)', '[^a-z0-9]+', '') }} as destination_text
+            coalesce({{ synctrail.regexp_replace('lower(destination)', '[^a-z0-9]+', '') }}, '') as destination_text
         from {{ messages }}
     ),
 
+    {#- Held against hundreds of patterns: so each text once, and messages that differ in an id are one text here. #}
+    words as (
+        select {{ synctrail.spread_hint() }} distinct
+            message_words as text,
+            destination_text
+        from texts
+    ),
+
+    words_rules as (
+        {{ synctrail.first_error_rules('words', 1) }}
+    ),
+    {%- if own_rules %}
+
+    own_texts as (
+        select {{ synctrail.spread_hint() }} distinct
+            message_text as text,
+            destination_text
+        from texts
+    ),
+
+    own_rules as (
+        {{ synctrail.first_error_rules('own_texts', 0) }}
+    ),
+    {%- endif %}
+
     matched as (
-        {{ adapter.dispatch('matched_error_rules', 'synctrail')() }}
+        select
+            texts.message,
+            texts.destination,
+            {% if own_rules %}coalesce(own_rules.rule_number, words_rules.rule_number){% else %}words_rules.rule_number{% endif %} as rule_number
+        from texts
+        left join words_rules
+            on texts.message_words = words_rules.text and texts.destination_text = words_rules.destination_text
+        {%- if own_rules %}
+        left join own_rules
+            on texts.message_text = own_rules.text and texts.destination_text = own_rules.destination_text
+        {%- endif %}
     )
 
     select
@@ -41,57 +77,57 @@
 {%- endmacro %}
 
 {#
-    The rows of `texts`, each with the number in `rules` of the first that matches.
-
-    The rules are read before the model runs and become literals of one CASE: an expression that is compiled
-    once and stops at the first match, and the only form that Redshift takes.
+    The rows of `texts`, a CTE with the columns text and destination_text, each with the rule_number in `rules` of the
+    first that matches: of the package's rules, or with is_of_package 0 of the user's.
 #}
-{% macro default__matched_error_rules() -%}
-    select
-        message,
-        destination,
-        {{ synctrail.first_error_rule('message_text', 'message_words', 'destination_text') }} as rule_number
-    from texts
+{% macro first_error_rules(texts, is_of_package) -%}
+    {{ adapter.dispatch('first_error_rules', 'synctrail')(texts, is_of_package) }}
 {%- endmacro %}
 
 {#
-    Postgres keeps 32 patterns compiled, and would compile each rule's again for each message: so here each rule looks
-    at all messages. `offset 0` keeps the planner from turning that round.
+    The rules are read before the model runs and become literals of one CASE: an expression that is compiled
+    once and stops at the first match, and the only form that Redshift takes.
 #}
-{% macro postgres__matched_error_rules() -%}
+{% macro default__first_error_rules(texts, is_of_package) -%}
     select
-        texts.message,
-        texts.destination,
-        firsts.rule_number
-    from texts
-    left join (
-        select
-            matches.message,
-            matches.destination,
+            text,
+            destination_text,
+            {{ synctrail.first_error_rule('text', 'destination_text', is_of_package) }} as rule_number
+        from {{ texts }}
+{%- endmacro %}
+
+{#
+    Postgres keeps 32 patterns compiled, and would compile each rule's again for each text: so here each rule looks
+    at all texts. `offset 0` keeps the planner from turning that round.
+#}
+{% macro postgres__first_error_rules(texts, is_of_package) -%}
+    select
+            matches.text,
+            matches.destination_text,
             min(rules.rule_number) as rule_number
         from rules
         cross join lateral (
-            select message, destination
-            from texts
-            where case when rules.is_of_package = 1 then message_words else message_text end ~ rules.pattern
+            select text, destination_text
+            from {{ texts }}
+            where text ~ rules.pattern
                 and (
                     rules.destination is null
                     or position(regexp_replace(lower(rules.destination), '[^a-z0-9]+', '', 'g') in destination_text) > 0
                 )
             offset 0
         ) as matches
-        group by matches.message, matches.destination
-    ) as firsts
-        on texts.message = firsts.message and texts.destination is not distinct from firsts.destination
+        where rules.is_of_package = {{ is_of_package }}
+        group by matches.text, matches.destination_text
 {%- endmacro %}
 
-{% macro redshift__matched_error_rules() -%}
-    {{ synctrail.default__matched_error_rules() }}
+{% macro redshift__first_error_rules(texts, is_of_package) -%}
+    {{ synctrail.default__first_error_rules(texts, is_of_package) }}
 {%- endmacro %}
 
 {#
     The text in lower case with its words one space apart, so that one pattern holds for InvalidEmail,
-    INVALID_EMAIL, invalid-email and invalid email.
+    INVALID_EMAIL, invalid-email and invalid email; and without what is the record's alone and never a code: its
+    e-mail addresses, UUIDs and numbers of six digits or more.
 #}
 {% macro error_words(text) %}
     {%- set ns = namespace(text=text) -%}
@@ -102,7 +138,11 @@
 {% endmacro %}
 
 {% macro error_words_steps() %}
+    {%- set values = synctrail.error_value_patterns() -%}
     {{- return([
+        (values.email, '@'),
+        (values.uuid, '0'),
+        ('[0-9]{6,}', '0'),
         ('([a-z])([A-Z])', '\\1 \\2'),
         ('([A-Z][A-Z])([A-Z][a-z][a-z])', '\\1 \\2'),
         ('[ _-]+', ' ')
@@ -110,12 +150,13 @@
 {% endmacro %}
 
 {# The rule_number of the first rule that matches, or null. #}
-{% macro first_error_rule(message_text, message_words, destination_text) -%}
+{% macro first_error_rule(text, destination_text, is_of_package) -%}
     {#- Found once, as there are hundreds of rules. -#}
     {%- set regexp_like = adapter.dispatch('regexp_like', 'synctrail') -%}
     {%- set conditions = [] -%}
-    {%- for rule_number, is_of_package, destination, pattern in synctrail.readable_error_rules() -%}
-        {%- set condition = regexp_like(message_words if is_of_package else message_text, pattern) -%}
+    {%- for rule_number, rule_is_of_package, destination, pattern in synctrail.readable_error_rules()
+        if rule_is_of_package == is_of_package -%}
+        {%- set condition = regexp_like(text, pattern) -%}
         {%- if destination -%}
             {%- set name = modules.re.sub('[^a-z0-9]+', '', destination | lower) -%}
             {%- set condition = destination_text ~ " like '%" ~ name ~ "%' and " ~ condition -%}

@@ -21,6 +21,7 @@
     comes first: Java and RE2 take the first that fits, POSIX the longest.
 #}
 {% macro error_template_steps() %}
+    {%- set values = synctrail.error_value_patterns() -%}
     {%- set text_key = '[A-Za-z_]*([Mm]essage|[Mm]sg|[Dd]etail|[Ee]rrors?|[Rr]eason|[Tt]itle|[Tt]ype|[Ss]ummary|[Ee]rr)' -%}
     {%- set months = '(Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*' -%}
     {%- set sentence = '([^"{} ]+ [^" ]+ [^" ]+[^"]*)' -%}
@@ -71,9 +72,9 @@
         (" +(File '[^']*', line|at [a-z_]+\\[[0-9]+\\]).*$", ''),
 
         ('[a-z0-9]+://[^] "\'<>,)`]+', '<url>'),
-        ('[A-Za-z0-9._%+*-]+@[A-Za-z0-9*.-]*[A-Za-z0-9*]', '<email>'),
+        (values.email, '<email>'),
         ('arn:[a-z-]+:[^ "\',]+', '<id>'),
-        ('[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}', '<id>'),
+        (values.uuid, '<id>'),
         ('[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2})?([.][0-9]+)?)?( ?(Z|UTC|[+-][0-9]{2}:?[0-9]{2}))?', '<timestamp>'),
         ('[0-9]{1,2}[ -]' ~ months ~ '[ -][0-9]{2,4}|' ~ months ~ ' [0-9]{1,2},? [0-9]{4}|[0-9]{1,2}/[0-9]{1,2}/[0-9]{2,4}', '<timestamp>'),
         ('[0-9]{1,2}:[0-9]{2}:[0-9]{2}([.][0-9]+)?', '<timestamp>'),
