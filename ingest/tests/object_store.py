@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import urllib.request
 from collections.abc import Callable, Iterable, Iterator
@@ -28,6 +29,8 @@ class Request:
     method: str
     key: str
     query: str
+    key_id: str
+    """The access key that it was signed with; empty if with none."""
 
     @property
     def is_list(self) -> bool:
@@ -89,8 +92,12 @@ class ObjectStore:
     def serve(self, environ: dict[str, Any], start: Any, application: Any) -> Iterable[bytes]:
         """Note a request, then fail it or pass it on."""
         path = unquote(environ.get("RAW_URI", environ["PATH_INFO"]).partition("?")[0])
+        signed = re.search("Credential=([^/]*)", environ.get("HTTP_AUTHORIZATION", ""))
         request = Request(
-            environ["REQUEST_METHOD"], path.removeprefix(f"/{BUCKET}").lstrip("/"), environ["QUERY_STRING"]
+            environ["REQUEST_METHOD"],
+            path.removeprefix(f"/{BUCKET}").lstrip("/"),
+            environ["QUERY_STRING"],
+            signed[1] if signed else "",
         )
         self.requests.append(request)
         if failed := self.fault and self.fault(request):

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import itertools
+import json
 import logging
 import os
+import threading
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
 
 import pytest
 from commands import SMALL, history, synctrail
 from conftest import Loader
 from lakes import parquet_bytes, record_columns
 from object_store import BUCKET, ObjectStore, Request, object_store
-from pyspark.errors import PySparkException
+from werkzeug.serving import make_server
 
 from synctrail.errors import LakeError, SynctrailError
 from synctrail.selection import Selection
@@ -22,6 +28,7 @@ from synctrail.spark_errors import SPARK_ERRORS, translate
 LAKE = f"s3a://{BUCKET}/my lake/é"
 PREFIX = "my lake/é/sync_tracking_datasets"
 RUN = f"{PREFIX}/1/22/333"
+KEY_ID, SECRET = "an-id-of-its-own", "a-secret-of-its-own"
 
 
 @pytest.fixture
@@ -132,20 +139,74 @@ def test_a_bucket_that_is_not_there(duckdb_loader, store):
     assert told.startswith("there is no bucket as in s3a://no-such-bucket/lake;")
 
 
-def test_credentials_that_are_missing():
-    error = PySparkException("org.apache.hadoop.fs.s3a.auth.NoAwsCredentialsException: No AWS Credentials")
-    assert str(translate(error, LAKE)).startswith(f"no credentials for {LAKE}; ")
-
-
 def test_an_empty_bucket(duckdb_loader, store):
     assert str(failure(duckdb_loader)).startswith(f"there are no files in {LAKE}")
 
 
-def test_the_command_line_takes_credentials_from_the_environment(project, store, s3_settings):
+@contextmanager
+def credentials_from(place: str, folder: Path) -> Iterator[dict[str, str]]:
+    """Give the environment of an account that has its credentials in one place alone."""
+    if place == "environment":
+        yield {"AWS_ACCESS_KEY_ID": KEY_ID, "AWS_SECRET_ACCESS_KEY": SECRET}
+    elif place == "profile":
+        file = folder / "credentials"
+        file.write_text(f"[logs]\naws_access_key_id={KEY_ID}\naws_secret_access_key={SECRET}\n")
+        yield {"AWS_SHARED_CREDENTIALS_FILE": str(file), "AWS_PROFILE": "logs"}
+    elif place == "role":
+        with role_of_a_container() as url:
+            yield {"AWS_CONTAINER_CREDENTIALS_FULL_URI": url}
+    else:
+        yield {}
+
+
+@contextmanager
+def role_of_a_container() -> Iterator[str]:
+    """Serve credentials that last for an hour, as ECS and EKS do for the role of a container.
+
+    Source: https://docs.aws.amazon.com/sdkref/latest/guide/feature-container-credentials.html
+    """
+
+    def give(_environ: Any, start: Any) -> list[bytes]:
+        expiration = dt.datetime.now(dt.UTC) + dt.timedelta(hours=1)
+        given = {
+            "AccessKeyId": KEY_ID,
+            "SecretAccessKey": SECRET,
+            "Token": "the-token",
+            "Expiration": expiration.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        }
+        start("200 OK", [("Content-Type", "application/json")])
+        return [json.dumps(given).encode()]
+
+    server = make_server("127.0.0.1", 0, give)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/role"
+    finally:
+        server.shutdown()
+        thread.join()
+
+
+@pytest.mark.parametrize("place", ["environment", "profile", "role", "nowhere"])
+def test_credentials_come_from_the_usual_places(project, store, s3_settings, monkeypatch, place):
     put(store, f"{RUN}/a.0.parquet", ["a", "b"])
+    store.requests.clear()
+    for name in [name for name in os.environ if name.startswith("AWS_")]:
+        monkeypatch.delenv(name)
+    # Or the machine's role would be asked for where there is none.
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
+        monkeypatch.setenv(name, str(project / "none"))
     settings = s3_settings | {f"spark.hadoop.{name}": value for name, value in store.settings.items()}
     conf = [part for name, value in settings.items() for part in ("--conf", f"{name}={value}")]
-    result = synctrail(project, "load", LAKE, *SMALL, *conf)
-    assert result.returncode == 0, result.stderr
-    assert history(result)["rows_loaded"] == 2
-    assert os.environ["AWS_SECRET_ACCESS_KEY"] not in result.stdout + result.stderr
+    with credentials_from(place, project) as environment:
+        result = synctrail(project, "load", LAKE, *SMALL, *conf, **environment)
+    assert SECRET not in result.stdout + result.stderr
+    if place == "nowhere":
+        assert result.returncode == 1
+        assert f"no credentials for {LAKE}; " in result.stderr
+        assert store.requests == []
+    else:
+        assert result.returncode == 0, result.stderr
+        assert history(result)["rows_loaded"] == 2
+        assert {request.key_id for request in store.requests} == {KEY_ID}

@@ -58,7 +58,8 @@ _CARRIED_BY_SPARK = (
 )
 # All services of AWS in one jar of 600 MB; the modules that S3A needs are a fortieth of it.
 _ALL_OF_AWS = "software.amazon.awssdk:bundle"
-_S3_MODULES = ("s3", "s3-transfer-manager", "sts")
+# A role is asked for of sts, and a profile of the single sign-on of two more.
+_S3_MODULES = ("s3", "s3-transfer-manager", "sts", "sso", "ssooidc")
 _TIMEOUT_SECONDS = 300
 
 
@@ -92,7 +93,7 @@ def iceberg_jars(folder: Path) -> list[Path]:
 
 
 def s3_jars(folder: Path) -> list[Path]:
-    """Return the jars with which the installed Spark reads ``s3a://`` (18 MB), fetching them as need be.
+    """Return the jars with which the installed Spark reads ``s3a://`` (19 MB), fetching them as need be.
 
     Instead of the SDK for all of AWS, as hadoop-aws asks for it, these are its modules for S3 alone.
 

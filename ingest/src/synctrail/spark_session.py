@@ -15,12 +15,22 @@ from synctrail.errors import SparkError, UsageError
 from synctrail.java import find_java_home
 from synctrail.spark_errors import SPARK_ERRORS, explain
 
+# S3A's own list has neither profiles nor a pod's web identity. The SDK's has both, beside the environment and
+# the role of a container or a machine. What Hadoop's settings say goes before, as in S3A's list.
+# https://hadoop.apache.org/docs/r3.4.2/hadoop-aws/tools/hadoop-aws/authentication.html
+# https://docs.aws.amazon.com/sdk-for-java/latest/developer-guide/credentials-chain.html
+_S3_CREDENTIALS = (
+    "org.apache.hadoop.fs.s3a.TemporaryAWSCredentialsProvider",
+    "org.apache.hadoop.fs.s3a.SimpleAWSCredentialsProvider",
+    "software.amazon.awssdk.auth.credentials.DefaultCredentialsProvider",
+)
 _LOCAL_DEFAULTS = {
     "spark.app.name": "synctrail",
     "spark.driver.memory": "2g",
     "spark.ui.enabled": "false",
     "spark.sql.shuffle.partitions": "4",
     "spark.sql.session.timeZone": "UTC",
+    "spark.hadoop.fs.s3a.aws.credentials.provider": ",".join(_S3_CREDENTIALS),
 }
 # Hadoop's default checks a local file against the .crc file beside it. In a copy of a bucket such a file is a
 # stray one that is no data, and the check would refuse a good file.
