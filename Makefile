@@ -149,6 +149,7 @@ excerpts: .cache/demo.ready  ## Bring the README's excerpts of the marts up to d
 .PHONY: bench
 bench: .cache/dev.ready  ## Print the figures of every benchmark
 	$(PYTHON) benchmarks/ingest.py
+	$(PYTHON) benchmarks/ingest.py --only commits --iceberg
 	$(PYTHON) benchmarks/models.py --warehouse duckdb
 	$(PYTHON) benchmarks/models.py --warehouse spark
 	$(PYTHON) benchmarks/error_rules.py

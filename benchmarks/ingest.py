@@ -9,7 +9,8 @@ removes it at the end. Yardstick and loader take turns; the figures are medians.
     growth    four times the rows in four times the files: seconds per million rows (not run by default)
     files     a load with nothing new in many files, beside Spark's bare listing; its memory
     s3        a lake on S3, served by moto on this machine, beside the same lake in local files
-    commits   the last step of a load into DuckDB, Delta and plain Parquet, beside the steps before it
+    commits   the last step of a load into each warehouse that runs here, beside the steps before it; into
+              Iceberg with --iceberg, as a session has it or Delta
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ from rich.console import Console
 
 from report import CHECKOUT, Figure, folder_in, options_with_work, peak_mb, peak_of_command, show
 from synctrail.dbt_target import read_target
-from synctrail.jars import delta_jars, s3_jars
+from synctrail.jars import delta_jars, iceberg_jars, s3_jars
 from synctrail.lake import RECORDS_PREFIX, list_lake
 from synctrail.load import load
 from synctrail.plan import make_plan
@@ -49,7 +50,13 @@ from synctrail.stage import LOAD_SETTINGS, RECORDS, STAGE_SETTINGS, outcomes_in,
 from synctrail.warehouses.base import Warehouse
 from synctrail.warehouses.choose import open_warehouse
 from synctrail.warehouses.duckdb import DuckDbWarehouse
+from synctrail.warehouses.postgres import PostgresWarehouse
 from synctrail.warehouses.spark import SparkWarehouse
+
+# The servers of the tests.
+sys.path += [str(CHECKOUT / "ingest" / "tests"), str(CHECKOUT / "integration_tests")]
+from warehouses.postgres_server import PostgresServer
+from warehouses.spark_catalog import ICEBERG_SETTINGS
 
 DRIVER_MEMORY = "2g"
 READ_LIMIT = 1.4
@@ -241,7 +248,6 @@ def memory_of_load(lake: Path, folder: Path) -> int:
 def measure_s3(spark: SparkSession, folder: Path, rows: int, files: int, rounds: int) -> list[Figure]:
     """Compare a lake on S3 with the same lake in local files, and count the requests for each file."""
     # The tests' store, of which there is one; its packages are there only with the development tools.
-    sys.path.append(str(CHECKOUT / "ingest" / "tests"))
     from object_store import BUCKET, object_store  # noqa: PLC0415
 
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
@@ -275,12 +281,17 @@ def measure_commits(spark: SparkSession, folder: Path, rows: int, files: int, ro
 
     Each round is a sync of its own, so that each commit adds rows to those of the rounds before.
     """
+    server = PostgresServer()
+    postgres = {"host": "127.0.0.1", "port": server.port, "user": "postgres", "dbname": "postgres"}
     warehouses: dict[str, Warehouse] = {
         "DuckDB": DuckDbWarehouse(folder / "commits.duckdb", SCHEMA),
+        "Postgres (without fsync)": PostgresWarehouse(postgres, SCHEMA),
         "plain Parquet": SparkWarehouse("commits_parquet", {}, provider="parquet"),
     }
-    if spark.conf.get("spark.sql.extensions", ""):
-        warehouses["Delta"] = SparkWarehouse("commits_delta", {}, provider="delta")
+    extensions = (spark.conf.get("spark.sql.extensions", "") or "").lower()
+    for name in ("Delta", "Iceberg"):
+        if name.lower() in extensions:
+            warehouses[name] = SparkWarehouse(f"commits_{name.lower()}", {}, provider=name.lower())
     steps: dict[str, list[Stopwatch]] = defaultdict(list)
     bare: list[float] = []
     for number in range(rounds + 1):
@@ -295,6 +306,7 @@ def measure_commits(spark: SparkSession, folder: Path, rows: int, files: int, ro
                 f"create or replace table bare as select * from read_parquet('{lake}/**/*.parquet')"
             )
         bare.append(time.perf_counter() - begun)
+    server.stop()
 
     def median(name: str, step: str) -> float:
         return statistics.median(watch.seconds[step] for watch in steps[name][1:])
@@ -347,17 +359,19 @@ def demo_warehouse(target: str) -> Warehouse:
     return open_warehouse(read_target(project_dir=CHECKOUT / "demo", target=target))
 
 
-def start_spark(folder: Path) -> SparkSession:
-    """Start Spark with the demo's settings: Delta and S3, where their jars can be had."""
-    delta, s3 = delta_jars(CHECKOUT / ".cache" / "jars"), s3_jars(CHECKOUT / ".cache" / "s3-jars")
+def start_spark(folder: Path, *, iceberg: bool) -> SparkSession:
+    """Start Spark with the demo's settings: Delta or Iceberg, and S3, where their jars can be had."""
+    cache = CHECKOUT / ".cache"
+    formats = iceberg_jars(cache / "iceberg-jars") if iceberg else delta_jars(cache / "jars")
     os.environ |= {
         "SYNCTRAIL_DEMO_DIR": str(folder),
         "SYNCTRAIL_DEMO_MEMORY": DRIVER_MEMORY,
-        "SYNCTRAIL_DEMO_JARS": ",".join(map(str, [*delta, *s3])),
+        "SYNCTRAIL_DEMO_JARS": ",".join(map(str, [*formats, *s3_jars(cache / "s3-jars")])),
         "AWS_ACCESS_KEY_ID": "none",
         "AWS_SECRET_ACCESS_KEY": "none",
     }
-    return spark_session(demo_warehouse("spark" if delta else "spark_parquet").spark_config(), hive=True)
+    settings = demo_warehouse("spark" if formats else "spark_parquet").spark_config()
+    return spark_session({**settings, **(ICEBERG_SETTINGS if iceberg else {})}, hive=True)
 
 
 def parts_of(text: str) -> list[str]:
@@ -391,9 +405,10 @@ def main() -> None:
     parser.add_argument("--files", type=int, default=200)
     parser.add_argument("--many-files", type=int, default=20_000)
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--iceberg", action="store_true", help="a session with Iceberg in Delta's place")
     options = parser.parse_args()
     with folder_in(options.work) as folder:
-        spark = start_spark(folder)
+        spark = start_spark(folder, iceberg=options.iceberg)
         figures = [figure for part in options.only for figure in PARTS[part](spark, folder, options)]
         spark.stop()
     show(figures)

@@ -22,7 +22,7 @@ from lakes import Lake
 from pyspark.sql import SparkSession
 from rich.console import Console
 
-from synctrail.jars import delta_jars, iceberg_jars, s3_jars
+from synctrail.jars import s3_jars
 from synctrail.load import LoadResult, load
 from synctrail.progress import Reporter
 from synctrail.spark_session import spark_session
@@ -37,21 +37,6 @@ _POSTGRES_PORT = "SYNCTRAIL_TEST_POSTGRES_PORT"
 STAND_INS = {"snowflake": "fakesnow", "redshift": "redshift_connector", "bigquery": "bqemulator"}
 OWN_WAREHOUSES = ("duckdb", "postgres", "delta", "parquet", "iceberg")
 WAREHOUSES = tuple(kind for kind, package in STAND_INS.items() if find_spec(package)) or OWN_WAREHOUSES
-DELTA_SETTINGS = {
-    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
-    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-    # A test's tables are small and read once or twice: fifty tasks for the state of each take minutes, and
-    # what Delta keeps of it in memory only adds up.
-    "spark.databricks.delta.snapshotPartitions": "1",
-}
-
-ICEBERG_SETTINGS = {
-    "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
-    "spark.sql.catalog.spark_catalog": "org.apache.iceberg.spark.SparkSessionCatalog",
-    "spark.sql.catalog.spark_catalog.type": "hive",
-    # A metastore in this process has no locks to give; its check of what it replaces is as good.
-    "spark.hadoop.iceberg.engine.hive.lock-enabled": "false",
-}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -73,16 +58,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 @pytest.fixture(scope="session")
 def iceberg_settings() -> dict[str, str]:
     """Give the settings under which a Spark session has Iceberg, for which its tests ask."""
-    jars = iceberg_jars(CACHE / "iceberg-jars")
-    assert jars, "the jar of Iceberg cannot be had"
-    return {"spark.jars": ",".join(map(str, jars)), **ICEBERG_SETTINGS}
+    from warehouses import spark_catalog  # noqa: PLC0415 - as below
+
+    return spark_catalog.iceberg_settings()
 
 
 @pytest.fixture(scope="session")
 def delta_settings() -> dict[str, str]:
     """Give the settings under which a Spark session has Delta; none where its jars cannot be had."""
-    jars = delta_jars(CACHE / "jars")
-    return {"spark.jars": ",".join(map(str, jars)), **DELTA_SETTINGS} if jars else {}
+    from warehouses import spark_catalog  # noqa: PLC0415 - as below
+
+    return spark_catalog.delta_settings()
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import ICEBERG_SETTINGS
+from warehouses.spark_catalog import ICEBERG_SETTINGS
 
 from synctrail.dbt_target import read_target
 from synctrail.errors import UsageError

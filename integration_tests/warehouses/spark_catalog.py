@@ -19,6 +19,21 @@ from warehouses.warehouse import MODEL_SCHEMA, PROJECT, STAGING_SCHEMA, aware, s
 # The jars that set-up brings into the checkout.
 CACHE = PROJECT.parent / ".cache"
 
+DELTA_SETTINGS = {
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    # A test's tables are small and read once or twice: fifty tasks for the state of each take minutes, and
+    # what Delta keeps of it in memory only adds up.
+    "spark.databricks.delta.snapshotPartitions": "1",
+}
+ICEBERG_SETTINGS = {
+    "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
+    "spark.sql.catalog.spark_catalog": "org.apache.iceberg.spark.SparkSessionCatalog",
+    "spark.sql.catalog.spark_catalog.type": "hive",
+    # A metastore in this process has no locks to give; its check of what it replaces is as good.
+    "spark.hadoop.iceberg.engine.hive.lock-enabled": "false",
+}
+
 
 def local_settings(folder: Path) -> dict[str, str]:
     """Return the settings of a small Spark that keeps its tables and its metastore in a folder."""
@@ -43,13 +58,16 @@ def local_settings(folder: Path) -> dict[str, str]:
 
 
 def delta_settings() -> dict[str, str]:
-    """Return the settings that bring Delta to a Spark."""
-    return {
-        "spark.jars": ",".join(map(str, delta_jars(CACHE / "jars"))),
-        "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
-        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-        "spark.databricks.delta.snapshotPartitions": "1",
-    }
+    """Return the settings that bring Delta to a Spark; none where its jars cannot be had."""
+    jars = delta_jars(CACHE / "jars")
+    return {"spark.jars": ",".join(map(str, jars)), **DELTA_SETTINGS} if jars else {}
+
+
+def iceberg_settings() -> dict[str, str]:
+    """Return the settings that bring Iceberg to a Spark, in Delta's place."""
+    jars = iceberg_jars(CACHE / "iceberg-jars")
+    assert jars, "the jar of Iceberg cannot be had"
+    return {"spark.jars": ",".join(map(str, jars)), **ICEBERG_SETTINGS}
 
 
 class Spark:
@@ -113,13 +131,7 @@ class SparkIceberg(Spark):
     file_format = "iceberg"
 
     def _format_settings(self) -> dict[str, str]:
-        return {
-            "spark.jars": ",".join(map(str, iceberg_jars(CACHE / "iceberg-jars"))),
-            "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
-            "spark.sql.catalog.spark_catalog": "org.apache.iceberg.spark.SparkSessionCatalog",
-            "spark.sql.catalog.spark_catalog.type": "hive",
-            "spark.hadoop.iceberg.engine.hive.lock-enabled": "false",
-        }
+        return iceberg_settings()
 
 
 class SparkParquet(Spark):
