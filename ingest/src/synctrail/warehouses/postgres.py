@@ -333,6 +333,8 @@ def _make_temporary(
     """Fill a table that ends with the transaction."""
     connection.execute(f"create temporary table {name} ({ddl(schema, _TYPES)}) on commit drop")
     _copy(connection, name, schema, batches)
+    # Nothing else counts what is in it: a join would be planned as if that were next to nothing.
+    connection.execute(f"analyze {name}")
 
 
 def _copy(connection: Connection, table: str, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> None:
