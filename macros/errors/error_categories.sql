@@ -11,6 +11,7 @@
 #}
 {% macro error_categories(messages) -%}
     {%- set own_rules = var('synctrail_error_rules', none) -%}
+    {%- set kinds = [('package', 'message_words', 1)] + ([('own', 'message_text', 0)] if own_rules else []) -%}
     with rules as (
         {{ synctrail.error_rules() }}
     ),
@@ -26,42 +27,28 @@
     ),
 
     {#- Held against hundreds of patterns: so each text once, and messages that differ in an id are one text here. #}
-    words as (
+    {%- for kind, column, is_of_package in kinds %}
+    {{ kind }}_texts as (
         select {{ synctrail.spread_hint() }} distinct
-            message_words as text,
+            {{ column }} as text,
             destination_text
         from texts
     ),
 
-    words_rules as (
-        {{ synctrail.first_error_rules('words', 1) }}
+    {{ kind }}_rules as (
+        {{ synctrail.first_error_rules(kind ~ '_texts', is_of_package) }}
     ),
-    {%- if own_rules %}
-
-    own_texts as (
-        select {{ synctrail.spread_hint() }} distinct
-            message_text as text,
-            destination_text
-        from texts
-    ),
-
-    own_rules as (
-        {{ synctrail.first_error_rules('own_texts', 0) }}
-    ),
-    {%- endif %}
-
+    {% endfor %}
     matched as (
         select
             texts.message,
             texts.destination,
-            {% if own_rules %}coalesce(own_rules.rule_number, words_rules.rule_number){% else %}words_rules.rule_number{% endif %} as rule_number
+            {% if own_rules %}coalesce(own_rules.rule_number, package_rules.rule_number){% else %}package_rules.rule_number{% endif %} as rule_number
         from texts
-        left join words_rules
-            on texts.message_words = words_rules.text and texts.destination_text = words_rules.destination_text
-        {%- if own_rules %}
-        left join own_rules
-            on texts.message_text = own_rules.text and texts.destination_text = own_rules.destination_text
-        {%- endif %}
+        {%- for kind, column, is_of_package in kinds %}
+        left join {{ kind }}_rules
+            on texts.{{ column }} = {{ kind }}_rules.text and texts.destination_text = {{ kind }}_rules.destination_text
+        {%- endfor %}
     )
 
     select
