@@ -366,6 +366,8 @@ def start_spark(folder: Path, *, iceberg: bool) -> SparkSession:
     os.environ |= {
         "SYNCTRAIL_DEMO_DIR": str(folder),
         "SYNCTRAIL_DEMO_MEMORY": DRIVER_MEMORY,
+        # Spark's own way, which suits much data.
+        "SYNCTRAIL_DEMO_CODEGEN": "FALLBACK",
         "SYNCTRAIL_DEMO_JARS": ",".join(map(str, [*formats, *s3_jars(cache / "s3-jars")])),
         "AWS_ACCESS_KEY_ID": "none",
         "AWS_SECRET_ACCESS_KEY": "none",

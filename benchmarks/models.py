@@ -104,6 +104,8 @@ class Warehouse:
             **os.environ,
             "SYNCTRAIL_DEMO_DIR": str(folder),
             "SYNCTRAIL_DEMO_MEMORY": memory,
+            # Spark's own way, which suits much data.
+            "SYNCTRAIL_DEMO_CODEGEN": "FALLBACK",
             "SYNCTRAIL_DEMO_JAVA": JAVA,
             "SYNCTRAIL_DEMO_PARTITIONS": "32",
             "SYNCTRAIL_DEMO_JARS": ",".join(map(str, delta_jars(CHECKOUT / ".cache" / "jars"))),
