@@ -21,8 +21,12 @@ JAVA = $(shell $(PYTHON) -m synctrail.java 2>/dev/null)
 export JAVA_HOME = $(JAVA)
 export PYSPARK_PYTHON := $(CURDIR)/$(PYTHON)
 export DBT_SEND_ANONYMOUS_USAGE_STATS := false
-# The whole way from a lake to the models; on Postgres it is one of the long tests.
+# What every warehouse is held to: two processes, a module each.
+EVERYWHERE := -n 2 --dist loadscope integration_tests/tests/test_history.py integration_tests/tests/test_one_build.py \
+  -m every_warehouse
+# The whole way from a lake to the models, and damage that the shipped tests must notice.
 LOADS := integration_tests/tests/test_loads.py
+DAMAGE := integration_tests/tests/test_shipped_tests.py
 # Where the tests of the package leave what they ran on each warehouse.
 TALLY := .cache/tally
 export SYNCTRAIL_TEST_TALLY := $(CURDIR)/$(TALLY)
@@ -58,13 +62,17 @@ test-ingest: .cache/dev.ready  ## The loader's tests
 	$(PYTHON) -m pytest -n 2 --dist worksteal ingest/tests
 
 .PHONY: test-slow
-test-slow: .cache/dev.ready .cache/deps.ready .cache/warehouses.ready .cache/bigquery.ready test-orchestration  ## Long tests: damaged files by the thousand, kills at random, full disks, a cluster, 20 million rows, the whole way on Postgres, the examples
+test-slow: .cache/dev.ready .cache/deps.ready .cache/warehouses.ready .cache/bigquery.ready test-orchestration  ## Long tests: damaged files by the thousand, kills at random, full disks, a cluster, 20 million rows, the whole way on every warehouse, the examples
 	$(PYTHON) -m pytest -n 2 --dist worksteal ingest/tests -m slow
 	$(PYTHON) -m synctrail.jars .cache/iceberg-jars iceberg >/dev/null
 	$(PYTHON) -m pytest -n 2 --dist worksteal ingest/tests --iceberg -m slow
 	$(WAREHOUSES_PYTEST) ingest/tests/test_snowflake.py ingest/tests/test_redshift.py -m slow
 	$(BIGQUERY_PYTEST) ingest/tests/test_bigquery.py -m slow
-	$(PYTHON) -m pytest $(LOADS) --warehouse postgres
+	$(PYTHON) -m pytest -n 2 $(LOADS) $(DAMAGE) --warehouse postgres
+	$(PYTHON) -m pytest $(LOADS) --warehouse spark_parquet
+	$(PYTHON) -m pytest $(LOADS) --warehouse spark_iceberg
+	$(WAREHOUSES_PYTEST) -n 2 $(LOADS) $(DAMAGE) --warehouse snowflake --warehouse redshift
+	$(BIGQUERY_PYTEST) $(LOADS) --warehouse bigquery
 
 .PHONY: test-orchestration
 test-orchestration: .cache/orchestration.ready .cache/demo.ready  ## The examples for Airflow and Dagster, from a sample lake into DuckDB
@@ -74,41 +82,39 @@ test-orchestration: .cache/orchestration.ready .cache/demo.ready  ## The example
 test-package: .cache/dev.ready .cache/deps.ready  ## The dbt package on DuckDB, and on Postgres what engines may tell differently
 	rm -f $(TALLY)/{duckdb,postgres}-*
 	$(PYTHON) -m pytest -n 2 integration_tests/tests --warehouse duckdb
-	$(PYTHON) -m pytest -n 2 integration_tests/tests --warehouse postgres -m every_warehouse --ignore $(LOADS)
-	$(PYTHON) -m pytest -n 2 integration_tests/tests/test_shipped_tests.py --warehouse postgres -m "not every_warehouse"
+	$(PYTHON) -m pytest $(EVERYWHERE) --warehouse postgres
 
 .PHONY: test-spark
 test-spark: .cache/dev.ready .cache/deps.ready  ## The same on Spark with Delta
 	rm -f $(TALLY)/spark-*
-	$(PYTHON) -m pytest -n 2 --dist worksteal integration_tests/tests --warehouse spark -m every_warehouse
+	$(PYTHON) -m pytest $(EVERYWHERE) $(LOADS) --warehouse spark
 
 .PHONY: test-parquet
 test-parquet: .cache/dev.ready .cache/deps.ready  ## The same on Spark with plain Parquet
 	rm -f $(TALLY)/spark_parquet-*
-	$(PYTHON) -m pytest -n 2 --dist worksteal integration_tests/tests --warehouse spark_parquet -m every_warehouse
+	$(PYTHON) -m pytest $(EVERYWHERE) --warehouse spark_parquet
 
 .PHONY: test-thrift
 test-thrift: .cache/thrift.ready .cache/deps.ready  ## The same through Spark's Thrift server, as dbt-spark's method thrift reaches it
 	rm -f $(TALLY)/spark_thrift-*
-	PYTHONPATH=ingest/src .cache/thrift/bin/python -m pytest integration_tests/tests --warehouse spark_thrift -m every_warehouse --ignore $(LOADS)
+	PYTHONPATH=ingest/src .cache/thrift/bin/python -m pytest $(EVERYWHERE) --warehouse spark_thrift
 
 .PHONY: test-databricks
 test-databricks: .cache/databricks.ready .cache/deps.ready  ## The same with the adapter of Databricks before a local Spark with Delta
 	rm -f $(TALLY)/databricks-*
 	PYTHONPATH=ingest/src PYSPARK_PYTHON=$(CURDIR)/.cache/databricks/bin/python .cache/databricks/bin/python -m pytest \
-	  integration_tests/tests --warehouse databricks -m every_warehouse
+	  $(EVERYWHERE) --warehouse databricks
 
 .PHONY: test-iceberg
 test-iceberg: .cache/dev.ready .cache/deps.ready  ## The loader and the package on Spark with Iceberg, which Delta's session cannot have beside it
 	rm -f $(TALLY)/spark_iceberg-*
 	$(PYTHON) -m synctrail.jars .cache/iceberg-jars iceberg >/dev/null
 	$(PYTHON) -m pytest ingest/tests --iceberg
-	$(PYTHON) -m pytest -n 2 --dist worksteal integration_tests/tests --warehouse spark_iceberg -m every_warehouse
+	$(PYTHON) -m pytest $(EVERYWHERE) --warehouse spark_iceberg
 
 .PHONY: test-oldest-dbt
 test-oldest-dbt: .cache/oldest_dbt.ready .cache/deps.ready  ## The package on DuckDB with the oldest dbt that it supports
-	SYNCTRAIL_TEST_TALLY= PYTHONPATH=ingest/src .cache/oldest_dbt/bin/python -m pytest -n 2 \
-	  integration_tests/tests/test_shipped_tests.py integration_tests/tests/test_history.py --warehouse duckdb
+	SYNCTRAIL_TEST_TALLY= PYTHONPATH=ingest/src .cache/oldest_dbt/bin/python -m pytest $(EVERYWHERE) --warehouse duckdb
 
 .PHONY: test-warehouses
 test-warehouses: test-package test-oldest-dbt test-spark test-iceberg test-parquet test-thrift test-databricks test-stand-ins test-bigquery check-compiled  ## All of that on every warehouse, with a table of what was run
@@ -119,14 +125,14 @@ test-stand-ins: .cache/warehouses.ready .cache/deps.ready  ## The same, and the 
 	rm -f $(TALLY)/{snowflake,redshift}-*
 	$(PYTHON) -m synctrail.jars .cache/s3-jars s3 >/dev/null
 	$(WAREHOUSES_PYTEST) ingest/tests -k "snowflake or redshift" --ignore ingest/tests/test_object_store.py
-	$(WAREHOUSES_PYTEST) -n 2 integration_tests/tests --warehouse snowflake --warehouse redshift -m every_warehouse
-	$(WAREHOUSES_PYTEST) -n 2 integration_tests/tests/test_shipped_tests.py --warehouse snowflake --warehouse redshift -m "not every_warehouse"
+	$(WAREHOUSES_PYTEST) $(EVERYWHERE) --warehouse snowflake
+	$(WAREHOUSES_PYTEST) $(EVERYWHERE) --warehouse redshift
 
 .PHONY: test-bigquery
 test-bigquery: .cache/bigquery.ready .cache/deps.ready  ## The same, and the loader into BigQuery, on an emulator of it
 	rm -f $(TALLY)/bigquery-*
 	$(BIGQUERY_PYTEST) ingest/tests -k bigquery --ignore ingest/tests/test_object_store.py
-	$(BIGQUERY_PYTEST) -n 2 integration_tests/tests --warehouse bigquery -m every_warehouse
+	$(BIGQUERY_PYTEST) $(EVERYWHERE) --warehouse bigquery
 
 .PHONY: check-compiled
 check-compiled: .cache/bigquery.ready .cache/databricks.ready .cache/warehouses.ready  ## What the package compiles to, against what the warehouses document

@@ -25,7 +25,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Run random histories of one seed where a build takes ten times as long as on DuckDB."""
+    """Run random histories of one seed where a build takes several times as long as on DuckDB."""
     first_seeds: dict[str, object] = {}
     dropped = []
     for item in items:
@@ -69,5 +69,16 @@ def dbt_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def project(warehouse: Warehouse, dbt_folder: Path) -> Project:
     """Give the integration project on an empty warehouse."""
+    return opened_project(warehouse, dbt_folder)
+
+
+@pytest.fixture(scope="module")
+def shared_project(warehouse: Warehouse, dbt_folder: Path) -> Project:
+    """Give the integration project on a warehouse that is empty before a module's first test alone."""
+    return opened_project(warehouse, dbt_folder)
+
+
+def opened_project(warehouse: Warehouse, dbt_folder: Path) -> Project:
+    """Empty a warehouse, and return the integration project on it."""
     warehouse.reset()
     return Project(warehouse.target, dbt_folder, VARIABLES.get(warehouse.target, {}))

@@ -14,7 +14,16 @@ from warehouses import Warehouse
 from synctrail.sample_lake import write_sample_lake
 
 AS_OF = {"synctrail_as_of": "2026-01-02 00:00:00"}
-_LOADED = ("bigquery", "duckdb", "postgres", "redshift", "snowflake", "spark", "spark_parquet")
+_LOADED = (
+    "bigquery",
+    "duckdb",
+    "postgres",
+    "redshift",
+    "snowflake",
+    "spark",
+    "spark_iceberg",
+    "spark_parquet",
+)
 
 
 @pytest.fixture(scope="module")

@@ -35,16 +35,6 @@ def load_random_history(warehouse: Warehouse, seed: int) -> None:
     warehouse.write_staging(lake.tables())
 
 
-@pytest.mark.every_warehouse
-def test_every_unit_test_passes(project: Project, warehouse: Warehouse) -> None:
-    """They need no rows, but the types of the tables that they stand in for."""
-    if warehouse.target == "redshift":
-        pytest.skip("dbt-redshift wants unit tests whose first row has no null")
-    warehouse.write_staging(Lake().tables())
-    project.run("build", "--resource-type", "model", "--resource-type", "seed")
-    project.run("test", "--select", "test_type:unit")
-
-
 def test_every_test_passes_on_a_first_and_a_second_build(project: Project, warehouse: Warehouse) -> None:
     load_random_history(warehouse, seed=200)
     project.run("build", "--exclude-resource-type", "unit_test")

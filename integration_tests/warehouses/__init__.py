@@ -25,8 +25,8 @@ WAREHOUSES = {
     "spark_thrift": "warehouses.spark_thrift.SparkThrift",
 }
 
-# Where a build takes ten times as long as on DuckDB.
-SLOW_WAREHOUSES = WAREHOUSES.keys() - {"duckdb", "postgres"}
+# Where a build takes several times as long as on DuckDB.
+SLOW_WAREHOUSES = WAREHOUSES.keys() - {"duckdb"}
 
 # What a user has to tell the package there.
 VARIABLES: dict[str, dict[str, object]] = {
