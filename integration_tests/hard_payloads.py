@@ -13,7 +13,8 @@ DEEP = "[" * 300 + "]" * 300
 
 # What was sent, what is sent next, and what changed: name, kind, old value, new value.
 Change = tuple[str, str, str | None, str | None]
-PAYLOADS: dict[str, tuple[str | None, str | None, list[Change]]] = {
+Payloads = dict[str, tuple[str | None, str | None, list[Change]]]
+PAYLOADS: Payloads = {
     "absent, null": ('{"a": 1}', '{"a": 1, "b": null}', []),
     "null, absent": ('{"a": null, "b": null}', "{}", []),
     "set": ('{"a": null}', '{"a": "", "b": false}', [("a", "set", None, ""), ("b", "set", None, "false")]),

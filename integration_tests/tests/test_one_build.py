@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from analysis_answers import answer
 from dbt_project_runner import Project
-from hard_payloads import PAYLOADS, Change, upsert
+from hard_payloads import PAYLOADS, Change, Payloads, upsert
 from staging_rows import Attempt, Lake, Run, at
 from warehouses import Warehouse
 
@@ -21,7 +21,7 @@ USERS = {"ana", "bob", "eve"}
 
 
 @pytest.fixture(scope="module")
-def payloads(warehouse: Warehouse) -> dict[str, tuple[str | None, str | None, list[Change]]]:
+def payloads(warehouse: Warehouse) -> Payloads:
     """Give the hard payloads that the warehouse can hold: Redshift's texts have 65,535 bytes at most."""
     return {name: each for name, each in PAYLOADS.items() if name != "long" or warehouse.target != "redshift"}
 
@@ -30,7 +30,7 @@ def payloads(warehouse: Warehouse) -> dict[str, tuple[str | None, str | None, li
 def built(
     shared_project: Project,
     warehouse: Warehouse,
-    payloads: dict[str, tuple[str | None, str | None, list[Change]]],
+    payloads: Payloads,
 ) -> Project:
     """Build every model once, of a lake with two syncs: one sends hard payloads, one a segment's users."""
     attempts = [
@@ -81,7 +81,7 @@ def test_every_unit_test_passes(built: Project) -> None:
 def test_payloads_are_compared_as_json(
     built: Project,
     warehouse: Warehouse,
-    payloads: dict[str, tuple[str | None, str | None, list[Change]]],
+    payloads: Payloads,
 ) -> None:
     actual: dict[str, list[Change]] = {name: [] for name in payloads}
     for row in warehouse.query("select * from field_changes order by field_name"):
