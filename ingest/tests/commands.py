@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from warehouses.little_data import LITTLE_DATA, as_options
 
 TESTS = Path(__file__).parent
 SOURCE = TESTS.parent / "src"
@@ -21,22 +22,8 @@ SYNCTRAIL = (
     [SCRIPTS / "synctrail"] if (SCRIPTS / "synctrail").exists() else [sys.executable, "-m", "synctrail"]
 )
 JOB = Path(__file__).parents[1] / "synctrail_job.py"
-SMALL_SPARK = {
-    "spark.master": "local[2]",
-    "spark.driver.memory": "1g",
-    # A session that lives for seconds gains nothing from the optimising compiler and a concurrent collector.
-    # Without the one, Java would reserve 48 MB for compiled code: the shared session fills them, and then
-    # compiles in circles.
-    "spark.driver.defaultJavaOptions": (
-        "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m"
-    ),
-}
-# Nor does a command that reads few rows gain from Java that Spark writes for each of its statements.
-SMALL = [
-    part
-    for name, value in {**SMALL_SPARK, "spark.sql.codegen.factoryMode": "NO_CODEGEN"}.items()
-    for part in ("--conf", f"{name}={value}")
-]
+SMALL_SPARK = {**LITTLE_DATA, "spark.driver.memory": "1g"}
+SMALL = as_options(SMALL_SPARK)
 
 # One session for all of it: a load after killed or failed ones, its status and its tables.
 RESTARTED = """

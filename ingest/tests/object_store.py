@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import threading
 import urllib.request
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,6 +16,7 @@ from moto.core import DEFAULT_ACCOUNT_ID
 from moto.s3.models import s3_backends
 from moto.server import DomainDispatcherApplication, create_backend_app
 from pyspark.sql import SparkSession
+from warehouses.little_data import as_options
 from werkzeug.serving import make_server
 
 BUCKET = "census-logs"
@@ -73,6 +74,11 @@ class ObjectStore:
             "retry.throttle.interval": "10ms",
         }
         return {f"fs.s3a.{name}": value for name, value in settings.items()}
+
+    def options(self, jars: Mapping[str, str]) -> list[str]:
+        """Return the options by which a command finds the server; ``jars`` is the setting that names them."""
+        settings = {f"spark.hadoop.{name}": value for name, value in self.settings.items()}
+        return as_options({**jars, **settings})
 
     def reach_from(self, spark: SparkSession) -> None:
         """Let a session that runs already find the server."""

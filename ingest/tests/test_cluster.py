@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 from commands import JOB, SCRIPTS, history, restarted, write_profile
 from conftest import make_loader, new_target
+from warehouses.little_data import as_options
 
 import synctrail
 from synctrail.java import find_java_home
@@ -87,8 +88,7 @@ def submit(master: str, folder: Path, lake: Path, *options: str) -> subprocess.C
         "spark.scheduler.minRegisteredResourcesRatio": "1",
         "spark.scheduler.maxRegisteredResourcesWaitingTime": f"{START_SECONDS}s",
     }
-    given = [part for name, value in settings.items() for part in ("--conf", f"{name}={value}")]
-    spark_options = ["--master", master, "--py-files", archive, *given, *options]
+    spark_options = ["--master", master, "--py-files", archive, *as_options(settings), *options]
     return subprocess.run(
         [SCRIPTS / "spark-submit", *spark_options, JOB, "load", str(lake)],
         cwd=folder / "project",

@@ -36,12 +36,17 @@ from synctrail.warehouses.postgres import PostgresWarehouse
 RUN = "1/22/333"
 MANY_KILLS = int(os.environ.get("SYNCTRAIL_TEST_KILLS", "50"))
 KILLS_PER_ROUND = 10
-# A Delta table has its partitions by itself; to one of plain Parquet they are told.
+# A Delta table has its partitions by itself; to one of plain Parquet they are told. Each has a moment in its
+# commit, the last, which is always tried; the others are for those who have time.
 MOMENTS = {
+    "duckdb": ("while staging", "before commit", "within commit"),
     "parquet": ("before commit", "before partition"),
     "delta": ("while staging", "before commit", "within ledger"),
     "iceberg": ("while staging", "before commit", "within ledger"),
 }
+CATALOGS = ("parquet", "delta", "iceberg")
+IN_THE_COMMIT = pytest.param(slice(-1, None), id="in the commit")
+AT_ALL_MOMENTS = pytest.param(slice(None), id="at all moments", marks=pytest.mark.slow)
 
 RELATIONS = """
 select c.relkind::text || ' ' || n.nspname || '.' || c.relname
@@ -111,11 +116,12 @@ def busy_lake(lake: Lake) -> None:
     lake.write("sync_tracking_datasets/1/22/0/bad.parquet", b"PAR1")
 
 
-def test_killed_loads_into_duckdb(project, lake, tmp_path, spark):
+@pytest.mark.parametrize("when", [IN_THE_COMMIT, AT_ALL_MOMENTS])
+def test_killed_loads_into_duckdb(project, lake, tmp_path, spark, when):
     busy_lake(lake)
     loader = make_loader("duckdb", tmp_path, spark)
     write_profile(project, {"dev": {"type": "duckdb", "path": str(loader.warehouse._database)}})
-    for moment in ("while staging", "before commit", "within commit"):
+    for moment in MOMENTS["duckdb"][when]:
         killed_load(project, lake, moment)
         assert loader.warehouse.history().num_rows == 0
     loader.load(lake)
@@ -127,9 +133,10 @@ def test_killed_loads_into_duckdb(project, lake, tmp_path, spark):
     assert not list(tmp_path.glob("*.synctrail"))
 
 
-@pytest.mark.parametrize("warehouse_kind", MOMENTS, indirect=True)
+@pytest.mark.parametrize("when", [IN_THE_COMMIT, AT_ALL_MOMENTS])
+@pytest.mark.parametrize("warehouse_kind", CATALOGS, indirect=True)
 def test_killed_loads_into_the_spark_catalog(  # noqa: PLR0917 - fixtures
-    request, warehouse_kind, table_settings, project, lake, tmp_path
+    request, warehouse_kind, table_settings, project, lake, tmp_path, when
 ):
     """Killed loads, then a good one, on a metastore that a dying process may still hold."""
     lake.records(RUN, "a.0.parquet", record_columns(["a", "b"]))
@@ -137,7 +144,7 @@ def test_killed_loads_into_the_spark_catalog(  # noqa: PLR0917 - fixtures
     lake.facts("1/destinations.parquet", {"id": [1], "type": ["x"], "name": ["x"]})
     lake.write("sync_tracking_datasets/1/22/333/bad.parquet", b"PAR1")
     write_profile(project, {"dev": catalog_target(tmp_path, table_settings)})
-    for moment in MOMENTS[warehouse_kind]:
+    for moment in MOMENTS[warehouse_kind][when]:
         killed_load(project, lake, moment)
     assert load_folders(tmp_path), "no killed load has left anything"
 
@@ -162,7 +169,7 @@ def load_folders(folder: Path) -> set[str]:
     return {entry.name.partition("=")[2] for entry in found if entry.is_dir()}
 
 
-@pytest.mark.parametrize("warehouse_kind", MOMENTS, indirect=True)
+@pytest.mark.parametrize("warehouse_kind", CATALOGS, indirect=True)
 def test_a_load_killed_while_it_makes_its_tables(warehouse_kind, lake, tmp_path, spark):
     """Tables without views, and a table that is in no catalog yet: what such a kill leaves."""
     lake.records(RUN, "a.0.parquet", record_columns(["a", "b"]))

@@ -146,9 +146,7 @@ def test_an_empty_bucket(duckdb_loader, store):
 @contextmanager
 def credentials_from(place: str, folder: Path) -> Iterator[dict[str, str]]:
     """Give the environment of an account that has its credentials in one place alone."""
-    if place == "environment":
-        yield {"AWS_ACCESS_KEY_ID": KEY_ID, "AWS_SECRET_ACCESS_KEY": SECRET}
-    elif place == "profile":
+    if place == "profile":
         file = folder / "credentials"
         file.write_text(f"[logs]\naws_access_key_id={KEY_ID}\naws_secret_access_key={SECRET}\n")
         yield {"AWS_SHARED_CREDENTIALS_FILE": str(file), "AWS_PROFILE": "logs"}
@@ -187,7 +185,8 @@ def role_of_a_container() -> Iterator[str]:
         thread.join()
 
 
-@pytest.mark.parametrize("place", ["environment", "profile", "role", "nowhere"])
+# Those of the shared session, which all other tests here read with, are in the environment.
+@pytest.mark.parametrize("place", ["profile", "role", "nowhere"])
 def test_credentials_come_from_the_usual_places(project, store, s3_settings, monkeypatch, place):
     put(store, f"{RUN}/a.0.parquet", ["a", "b"])
     store.requests.clear()
@@ -197,10 +196,8 @@ def test_credentials_come_from_the_usual_places(project, store, s3_settings, mon
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
         monkeypatch.setenv(name, str(project / "none"))
-    settings = s3_settings | {f"spark.hadoop.{name}": value for name, value in store.settings.items()}
-    conf = [part for name, value in settings.items() for part in ("--conf", f"{name}={value}")]
     with credentials_from(place, project) as environment:
-        result = synctrail(project, "load", LAKE, *SMALL, *conf, **environment)
+        result = synctrail(project, "load", LAKE, *SMALL, *store.options(s3_settings), **environment)
     assert SECRET not in result.stdout + result.stderr
     if place == "nowhere":
         assert result.returncode == 1

@@ -8,7 +8,7 @@ from typing import Any
 
 import duckdb
 import pytest
-from commands import history, load, synctrail
+from commands import SMALL, history, load, synctrail
 from conftest import Loader
 from lakes import Lake, parquet_bytes, record_columns
 
@@ -150,7 +150,7 @@ def test_the_commands_of_an_operator(project, lake):
     assert summary == history(first)
     assert told[-1]["seconds"] > 0
 
-    status = synctrail(project, "status", "--json", "--lake", str(lake.root), "--sync", "22")
+    status = synctrail(project, "status", "--json", "--lake", str(lake.root), "--sync", "22", *SMALL)
     (lag,) = json.loads(status.stdout)["lag"]
     assert (lag["sync_id"], lag["files_waiting"]) == ("22", 0)
 
@@ -165,7 +165,7 @@ def test_the_commands_of_an_operator(project, lake):
     assert [line["event"] for line in events(done.stderr)] == ["pruned"]
 
     lake.records("1/22/2", "new.0.parquet", record_columns(["new"]))
-    again = synctrail(project, "retry", str(lake.root), *("--conf", "spark.master=local[1]"))
+    again = synctrail(project, "retry", str(lake.root), *SMALL)
     assert (again.returncode, history(again)["files_seen"]) == (3, 1)
 
     refused = load(project, lake.root, "--redact", "email", **logs)

@@ -6,7 +6,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -643,12 +643,6 @@ def test_a_missing_connector_is_told(monkeypatch):
         open_redshift({**TARGET, "user": "ann", "password": "x"}, "census_lake")
 
 
-def settings_of(s3_settings: Mapping[str, str], store: ObjectStore) -> list[str]:
-    """Return the options by which a command finds the store."""
-    settings = {**s3_settings, **{f"spark.hadoop.{name}": value for name, value in store.settings.items()}}
-    return [part for name, value in settings.items() for part in ("--conf", f"{name}={value}")]
-
-
 def test_a_load_that_is_killed_in_its_commit_and_the_commands(  # noqa: PLR0917 - fixtures
     project, lake, duckdb_loader, tmp_path, store, s3_settings, monkeypatch
 ):
@@ -660,7 +654,7 @@ def test_a_load_that_is_killed_in_its_commit_and_the_commands(  # noqa: PLR0917 
     lake.records(RUN, "a.0.parquet", record_columns([f"user-{number}" for number in range(2_000)]))
     lake.metadata(RUN, {"source_type": "Query"})
     lake.facts("1/destinations.parquet", {"id": [1], "type": ["x"], "name": ["x"]})
-    conf = settings_of(s3_settings, store)
+    conf = store.options(s3_settings)
     for name, value in {"SYNCTRAIL_STAGE": STAGE, S3_ENDPOINT: store.endpoint}.items():
         monkeypatch.setenv(name, value)
     killed_load(project, lake, "within commit", *conf, before=STAND_IN)
@@ -713,6 +707,6 @@ def test_loads_killed_at_random_moments(  # noqa: PLR0917 - fixtures
         return make_loader("redshift", tmp_path, spark, schema=schema)
 
     program = (sys.executable, "-m", "warehouses.redshift_command")
-    command = Command(project, ("--stage", STAGE, *SMALL, *settings_of(s3_settings, store)), program)
+    command = Command(project, ("--stage", STAGE, *SMALL, *store.options(s3_settings)), program)
     for _ in load_into_a_server_after_kills(make, released, command, lake):
         assert staged_keys(store) == []

@@ -38,13 +38,10 @@ class Redshift(Postgres):
         logging.getLogger("werkzeug").setLevel(logging.ERROR)
         jars = ",".join(map(str, s3_jars(_CHECKOUT / ".cache" / "s3-jars")))
         with object_store() as store:
-            settings = {"spark.jars": jars}
-            settings |= {f"spark.hadoop.{name}": value for name, value in store.settings.items()}
-            options = [part for name, value in settings.items() for part in ("--conf", f"{name}={value}")]
             load_by_command(
                 lake,
                 self.target,
-                *("--stage", f"s3://{BUCKET}/loads", *options),
+                *("--stage", f"s3://{BUCKET}/loads", *store.options({"spark.jars": jars})),
                 module="warehouses.redshift_command",
                 environment={S3_ENDPOINT: store.endpoint, **_CREDENTIALS},
             )

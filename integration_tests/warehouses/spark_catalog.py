@@ -14,6 +14,7 @@ from synctrail.load import load
 from synctrail.progress import Reporter
 from synctrail.spark_session import spark_session
 from synctrail.warehouses.spark import SparkWarehouse
+from warehouses.little_data import LITTLE_DATA
 from warehouses.warehouse import MODEL_SCHEMA, PROJECT, STAGING_SCHEMA, aware, staging_table
 
 # The jars that set-up brings into the checkout.
@@ -38,7 +39,7 @@ ICEBERG_SETTINGS = {
 def local_settings(folder: Path) -> dict[str, str]:
     """Return the settings of a small Spark that keeps its tables and its metastore in a folder."""
     return {
-        "spark.master": "local[2]",
+        **LITTLE_DATA,
         "spark.sql.shuffle.partitions": "2",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.warehouse.dir": str(folder / "spark-warehouse"),
@@ -47,16 +48,8 @@ def local_settings(folder: Path) -> dict[str, str]:
         ),
         "spark.driver.extraJavaOptions": f"-Dderby.system.home={folder}",
         "spark.driver.memory": "2g",
-        # A statement has few rows and runs once. To write Java for it and to compile that is two fifths of
-        # the work; Spark has each expression in a form that needs none.
-        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
         # Each sort and each hash table begins with a page; by the memory there is, it would have 32 MB.
         "spark.buffer.pageSize": "1m",
-        # Likewise Java's optimizing compiler only costs. Without it, Java would reserve 48 MB for compiled
-        # code, and compile in circles.
-        "spark.driver.defaultJavaOptions": (
-            "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m"
-        ),
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
     }

@@ -16,6 +16,7 @@ import pyspark
 from pyhive import hive
 
 from warehouses.free_port import free_port
+from warehouses.little_data import as_options
 from warehouses.spark_catalog import delta_settings, local_settings
 from warehouses.warehouse import MODEL_SCHEMA, STAGING_SCHEMA, aware, staging_table
 
@@ -43,7 +44,7 @@ class SparkThrift:
         # Threads of the server that Hive's code starts see the classes of the class path alone.
         settings["spark.driver.extraClassPath"] = settings.pop("spark.jars").replace(",", os.pathsep)
         command: list[str | Path] = [home / "bin" / "spark-submit", "--class", _SERVER]
-        command += [part for name, value in settings.items() for part in ("--conf", f"{name}={value}")]
+        command += as_options(settings)
         command += ["spark-internal", "--hiveconf", f"hive.server2.thrift.port={port}"]
         command += ["--hiveconf", "hive.server2.thrift.bind.host=127.0.0.1"]
         environment = {**os.environ, "SPARK_HOME": str(home), "PYSPARK_PYTHON": sys.executable}

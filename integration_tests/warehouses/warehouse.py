@@ -13,6 +13,8 @@ from typing import Any, Protocol
 import pyarrow as pa
 from staging_rows import TABLES
 
+from warehouses.little_data import LITTLE_DATA, as_options
+
 STAGING_SCHEMA = "census_lake"
 MODEL_SCHEMA = "synctrail"
 PROJECT = Path(__file__).parents[1]
@@ -57,7 +59,8 @@ def load_by_command(
     environment: Mapping[str, str] | None = None,
 ) -> None:
     """Load what is new in a lake into a target of the project's, as users do."""
-    command: list[str | Path] = [sys.executable, "-m", module, "load", lake, *options]
+    given = [*options, *as_options(LITTLE_DATA)]
+    command: list[str | Path] = [sys.executable, "-m", module, "load", lake, *given]
     command += ["--project-dir", PROJECT, "--profiles-dir", PROJECT, "--target", target]
     modules = os.pathsep.join(filter(None, (str(PROJECT), os.environ.get("PYTHONPATH"))))
     variables = {**os.environ, "PYTHONPATH": modules, **(environment or {})}
