@@ -21,9 +21,11 @@ JAVA = $(shell $(PYTHON) -m synctrail.java 2>/dev/null)
 export JAVA_HOME = $(JAVA)
 export PYSPARK_PYTHON := $(CURDIR)/$(PYTHON)
 export DBT_SEND_ANONYMOUS_USAGE_STATS := false
-# What every warehouse is held to: two processes, a module each.
-EVERYWHERE := -n 2 --dist loadscope integration_tests/tests/test_history.py integration_tests/tests/test_one_build.py \
-  -m every_warehouse
+# Two processes, a module each, in the order of their tests.
+IN_TWO := -n 2 --dist loadscope --no-loadscope-reorder
+# What every warehouse is held to.
+EVERYWHERE := $(IN_TWO) integration_tests/tests/test_history.py integration_tests/tests/test_one_build.py \
+  -m "every_warehouse and not slow"
 # The whole way from a lake to the models, and damage that the shipped tests must notice.
 LOADS := integration_tests/tests/test_loads.py
 DAMAGE := integration_tests/tests/test_shipped_tests.py
@@ -47,7 +49,12 @@ demo: .cache/demo.ready  ## Sample lake, load, dbt build, findings (WAREHOUSE=du
 	$(PYTHON) demo/demo.py --warehouse $(WAREHOUSE)
 
 .PHONY: test
-test: lint test-ingest test-package test-spark test-demo  ## Everything that must pass: lint, the loader, the package, the demo
+test: lint-beside-demo test-ingest test-package  ## Everything that must pass: lint, the demo, the loader, the package
+
+# Neither of them needs two cores.
+.PHONY: lint-beside-demo
+lint-beside-demo:
+	$(MAKE) --jobs=2 --output-sync=target lint test-demo
 
 .PHONY: lint
 lint: .cache/dev.ready .cache/bouncer.ready  ## ruff, mypy, sqlfluff, dbt's deprecations, dbt-bouncer
@@ -68,7 +75,9 @@ test-slow: .cache/dev.ready .cache/deps.ready .cache/warehouses.ready .cache/big
 	$(PYTHON) -m pytest -n 2 --dist worksteal ingest/tests --iceberg -m slow
 	$(WAREHOUSES_PYTEST) ingest/tests/test_snowflake.py ingest/tests/test_redshift.py -m slow
 	$(BIGQUERY_PYTEST) ingest/tests/test_bigquery.py -m slow
+	$(PYTHON) -m pytest $(IN_TWO) integration_tests/tests -m slow
 	$(PYTHON) -m pytest -n 2 $(LOADS) $(DAMAGE) --warehouse postgres
+	$(PYTHON) -m pytest $(LOADS) --warehouse spark
 	$(PYTHON) -m pytest $(LOADS) --warehouse spark_parquet
 	$(PYTHON) -m pytest $(LOADS) --warehouse spark_iceberg
 	$(WAREHOUSES_PYTEST) -n 2 $(LOADS) $(DAMAGE) --warehouse snowflake --warehouse redshift
@@ -79,18 +88,12 @@ test-orchestration: .cache/orchestration.ready .cache/demo.ready  ## The example
 	SYNCTRAIL_BIN=$(CURDIR)/$(BIN) .cache/orchestration/bin/python -m pytest docs/examples/tests
 
 .PHONY: test-package
-test-package: .cache/dev.ready .cache/deps.ready  ## The dbt package on DuckDB, and on Postgres what engines may tell differently
-	rm -f $(TALLY)/{duckdb,postgres}-*
-	$(PYTHON) -m pytest -n 2 integration_tests/tests --warehouse duckdb
-	$(PYTHON) -m pytest $(EVERYWHERE) --warehouse postgres
-
-.PHONY: test-spark
-test-spark: .cache/dev.ready .cache/deps.ready  ## The same on Spark with Delta
-	rm -f $(TALLY)/spark-*
-	$(PYTHON) -m pytest $(EVERYWHERE) $(LOADS) --warehouse spark
+test-package: .cache/dev.ready .cache/deps.ready  ## The dbt package on DuckDB; on Spark with Delta and on Postgres what engines may tell differently
+	rm -f $(TALLY)/{duckdb,postgres,spark}-*
+	$(PYTHON) -m pytest $(IN_TWO) integration_tests/tests --warehouse spark --warehouse duckdb --warehouse postgres
 
 .PHONY: test-parquet
-test-parquet: .cache/dev.ready .cache/deps.ready  ## The same on Spark with plain Parquet
+test-parquet: .cache/dev.ready .cache/deps.ready  ## The latter on Spark with plain Parquet
 	rm -f $(TALLY)/spark_parquet-*
 	$(PYTHON) -m pytest $(EVERYWHERE) --warehouse spark_parquet
 
@@ -117,7 +120,7 @@ test-oldest-dbt: .cache/oldest_dbt.ready .cache/deps.ready  ## The package on Du
 	SYNCTRAIL_TEST_TALLY= PYTHONPATH=ingest/src .cache/oldest_dbt/bin/python -m pytest $(EVERYWHERE) --warehouse duckdb
 
 .PHONY: test-warehouses
-test-warehouses: test-package test-oldest-dbt test-spark test-iceberg test-parquet test-thrift test-databricks test-stand-ins test-bigquery check-compiled  ## All of that on every warehouse, with a table of what was run
+test-warehouses: test-package test-oldest-dbt test-iceberg test-parquet test-thrift test-databricks test-stand-ins test-bigquery check-compiled  ## All of that on every warehouse, with a table of what was run
 	$(PYTHON) integration_tests/show_tally.py $(TALLY)
 
 .PHONY: test-stand-ins

@@ -25,20 +25,28 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Run random histories of one seed where a build takes several times as long as on DuckDB."""
-    first_seeds: dict[str, object] = {}
-    dropped = []
+    """Choose what runs on which of several warehouses; the one named first begins."""
+    warehouses = config.getoption("--warehouse") or ["duckdb"]
+    chosen: dict[str, list[pytest.Item]] = {name: [] for name in warehouses}
+    others: list[pytest.Item] = []
+    first_seeds: dict[tuple[str, str], object] = {}
     for item in items:
-        if not isinstance(item, pytest.Function) or not hasattr(item, "callspec"):
+        parameters = item.callspec.params if hasattr(item, "callspec") else {}
+        if "warehouse" not in parameters:
+            others.append(item)
             continue
-        parameters = item.callspec.params
-        if parameters.get("warehouse") not in SLOW_WAREHOUSES or "seed" not in parameters:
-            continue
-        seed = parameters["seed"]
-        if first_seeds.setdefault(item.originalname or item.name, seed) != seed:
-            dropped.append(item)
-    config.hook.pytest_deselected(items=dropped)
-    items[:] = [item for item in items if item not in dropped]
+        warehouse, seed = str(parameters["warehouse"]), parameters.get("seed")
+        if warehouse in SLOW_WAREHOUSES:
+            is_for_all = item.get_closest_marker("every_warehouse") is not None
+            # A random history of one seed where a build takes several times as long as on DuckDB.
+            name = item.nodeid.partition("[")[0]
+            is_first = seed is None or first_seeds.setdefault((warehouse, name), seed) == seed
+            if not is_first or ("duckdb" in warehouses and not is_for_all):
+                continue
+        chosen[warehouse].append(item)
+    kept = [item for name in warehouses for item in chosen[name]] + others
+    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+    items[:] = kept
 
 
 def pytest_sessionfinish() -> None:

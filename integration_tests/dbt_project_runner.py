@@ -23,8 +23,8 @@ class Project:
         self.variables = variables
 
     def target_path(self, variables: Mapping[str, object] | None = None) -> Path:
-        """Return where dbt compiles to: a place for each set of variables, which dbt parses once."""
-        return self.folder / sha256(self._as_json(variables).encode()).hexdigest()[:16]
+        """Return where dbt compiles to: a place for each target and its variables, which it parses once."""
+        return self.folder / self.target / sha256(self._as_json(variables).encode()).hexdigest()[:16]
 
     def run(self, command: str, *arguments: str, variables: Mapping[str, object] | None = None) -> None:
         """Run a dbt command; a failure is an AssertionError that names each node that failed and why."""

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 import yaml
-from dbt.adapters.duckdb.connections import DuckDBConnectionManager
 from local_hub import LocalHub
 from random_histories import random_deliveries
 from staging_rows import Lake
@@ -93,8 +92,8 @@ def test_a_customer_installs_builds_upgrades_and_builds_again(
     warehouse: Warehouse, hub: LocalHub, package: Path, tmp_path: Path
 ) -> None:
     """The later version adds a column: rows that a build touches have it, the others are null."""
-    # Other tests run dbt in this process, which holds the database's file.
-    DuckDBConnectionManager.close_all_connections()  # type: ignore[no-untyped-call]
+    # Other tests run dbt in this process, which may hold the database's file.
+    warehouse.close()
     warehouse.reset()
     customer = Customer(tmp_path / "customer", hub, warehouse.target)
     first, second = random_deliveries(300, syncs=30, loads=2)

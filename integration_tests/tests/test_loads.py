@@ -34,7 +34,6 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-@pytest.mark.every_warehouse
 def test_three_loads_in_any_order_equal_one_load_and_a_full_build(
     project: Project, warehouse: Warehouse, sample: Path, tmp_path: Path
 ) -> None:

@@ -40,7 +40,7 @@ class DuckDB:
 
     def load(self, lake: Path) -> None:
         """Load what is new in a lake, by the command; dbt in this process must leave the file to it."""
-        DuckDBConnectionManager.close_all_connections()  # type: ignore[no-untyped-call]
+        self.close()
         load_by_command(lake, self.target)
 
     def write_tables(self, schema: str, tables: dict[str, pa.Table]) -> None:
@@ -69,4 +69,5 @@ class DuckDB:
                 connection.execute(f"drop schema if exists {schema} cascade")
 
     def close(self) -> None:
-        """Nothing is held between calls."""
+        """Let dbt in this process close the file."""
+        DuckDBConnectionManager.close_all_connections()  # type: ignore[no-untyped-call]
