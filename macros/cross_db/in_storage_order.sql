@@ -3,15 +3,14 @@
     prunes, where it takes no such thing in a table's config. A build that adds to the table writes the query as it is:
     what it adds is of few syncs.
 
+    query: a text, and no block of a call: in a unit test, dbt 1.10 loses what a macro returns to that
     column: the column that builds find the rows that they have to do with by; none for any order
-
-    Example: {% call synctrail.in_storage_order('sync_key') %} select ... {% endcall %}
 #}
-{% macro in_storage_order(column) %}
+{% macro in_storage_order(query, column) %}
     {%- if not column or synctrail.is_incremental_build() -%}
-        {{- return(caller()) -}}
+        {{- return(query) -}}
     {%- endif -%}
-    {{- return(adapter.dispatch('in_storage_order', 'synctrail')(caller(), column)) -}}
+    {{- return(adapter.dispatch('in_storage_order', 'synctrail')(query, column)) -}}
 {% endmacro %}
 
 {% macro default__in_storage_order(query, column) %}

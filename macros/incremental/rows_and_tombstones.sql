@@ -11,13 +11,14 @@
 #}
 {% macro rows_and_tombstones(rows, unique_key, columns, of_touched) %}
 {%- if of_touched is none or not synctrail.is_incremental_build() -%}
-{% call synctrail.in_storage_order('sync_key' if 'sync_key' in columns) -%}
+{% set rows_to_store -%}
 select
     {{ columns | join(',\n    ') }},
     false as _is_deleted,
     {{ synctrail.build_id() }} as _build_id
 from {{ rows }}
-{%- endcall %}
+{%- endset %}
+{{- synctrail.in_storage_order(rows_to_store, 'sync_key' if 'sync_key' in columns) }}
 {%- elif synctrail.keeps_ctes() -%}
 select
     {{ columns | join(',\n    ') }},

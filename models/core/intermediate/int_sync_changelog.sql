@@ -362,7 +362,7 @@ logged_changes as (
 
 )
 
-{% call synctrail.in_storage_order('sync_key') -%}
+{% set rows_to_store -%}
 select
     {{ columns | join(',\n    ') }},
     false as _is_deleted,
@@ -408,4 +408,5 @@ inner join (
     on stored.log_key = vanished.log_key
 where not stored._is_deleted
 {%- endif %}
-{%- endcall %}
+{%- endset %}
+{{- synctrail.in_storage_order(rows_to_store, 'sync_key') }}

@@ -79,7 +79,7 @@ stored_updates as (
 )
 {%- endif %}
 
-{% call synctrail.in_storage_order('sync_key') -%}
+{% set rows_to_store -%}
 select
     {{ synctrail.prefixed('updates', columns) }},
     false as _is_deleted,
@@ -102,4 +102,5 @@ from stored_updates as stored
 left join updates on stored.log_key = updates.log_key
 where not stored._is_deleted and updates.log_key is null
 {%- endif %}
-{%- endcall %}
+{%- endset %}
+{{- synctrail.in_storage_order(rows_to_store, 'sync_key') }}
