@@ -131,6 +131,15 @@ class SparkIceberg(Spark):
     def _format_settings(self) -> dict[str, str]:
         return iceberg_settings()
 
+    def reset(self) -> None:
+        """Drop each table by its name: Iceberg would remember for a while those that go with their schema."""
+        for schema in filter(self.session.catalog.databaseExists, self.schemas):
+            views = {row.viewName for row in self.session.sql(f"show views in {schema}").collect()}
+            for row in self.session.sql(f"show tables in {schema}").where("not isTemporary").collect():
+                kind = "view" if row.tableName in views else "table"
+                self.session.sql(f"drop {kind} {schema}.{row.tableName}")
+        super().reset()
+
 
 class SparkParquet(Spark):
     """The same without Delta's jars: each build writes whole tables."""
