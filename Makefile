@@ -17,14 +17,14 @@ BIGQUERY_PYTEST = PYTHONPATH=ingest/src PYSPARK_PYTHON=$(CURDIR)/.cache/bigquery
   .cache/bigquery/bin/python -m pytest -p no:bqemulator
 WAREHOUSES_PYTEST = PYTHONPATH=ingest/src PYSPARK_PYTHON=$(CURDIR)/.cache/warehouses/bin/python \
   .cache/warehouses/bin/python -m pytest
+FETCH_JARS = $(PYTHON) -m synctrail.jars
+THRIFT_PYTEST = PYTHONPATH=ingest/src .cache/thrift/bin/python -m pytest
 JAVA = $(shell $(PYTHON) -m synctrail.java 2>/dev/null)
 export JAVA_HOME = $(JAVA)
 export PYSPARK_PYTHON := $(CURDIR)/$(PYTHON)
 export DBT_SEND_ANONYMOUS_USAGE_STATS := false
-# Two processes, a module each, in the order of their tests.
-IN_TWO := -n 2 --dist loadscope --no-loadscope-reorder
 # What every warehouse is held to.
-EVERYWHERE := $(IN_TWO) integration_tests/tests/test_history.py integration_tests/tests/test_one_build.py \
+EVERYWHERE := integration_tests/tests/test_history.py integration_tests/tests/test_one_build.py \
   -m "every_warehouse and not slow"
 # The whole way from a lake to the models, and damage that the shipped tests must notice.
 LOADS := integration_tests/tests/test_loads.py
@@ -60,7 +60,7 @@ lint-beside-demo:
 lint: .cache/dev.ready .cache/bouncer.ready  ## ruff, mypy, sqlfluff, dbt's deprecations, dbt-bouncer
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	MYPYPATH=ingest/src:benchmarks:integration_tests $(BIN)/mypy ingest/src benchmarks demo integration_tests/*.py integration_tests/warehouses integration_tests/tests/*.py
+	MYPYPATH=ingest/src:benchmarks:integration_tests $(BIN)/mypy ingest/src benchmarks demo integration_tests/*.py integration_tests/{vendor_examples,warehouses} integration_tests/tests/*.py
 	$(PYTHON) integration_tests/lint_package.py
 	.cache/bouncer/bin/dbt-bouncer --config-file dbt-bouncer.yml
 
@@ -69,17 +69,20 @@ test-ingest: .cache/dev.ready  ## The loader's tests
 	$(PYTHON) -m pytest -n 2 --dist worksteal ingest/tests
 
 .PHONY: test-slow
-test-slow: .cache/dev.ready .cache/deps.ready .cache/warehouses.ready .cache/bigquery.ready test-orchestration  ## Long tests: damaged files by the thousand, kills at random, full disks, a cluster, 20 million rows, the whole way on every warehouse, the examples
+test-slow: .cache/dev.ready .cache/deps.ready .cache/warehouses.ready .cache/bigquery.ready .cache/thrift.ready test-orchestration  ## Long tests: damaged files by the thousand, kills at random, full disks, a cluster, 20 million rows, the whole way on every warehouse, the examples
 	$(PYTHON) -m pytest -n 2 --dist worksteal ingest/tests -m slow
-	$(PYTHON) -m synctrail.jars .cache/iceberg-jars iceberg >/dev/null
+	$(FETCH_JARS) .cache/iceberg-jars iceberg >/dev/null
+	$(FETCH_JARS) .cache/thrift-jars thrift >/dev/null
 	$(PYTHON) -m pytest -n 2 --dist worksteal ingest/tests --iceberg -m slow
 	$(WAREHOUSES_PYTEST) ingest/tests/test_snowflake.py ingest/tests/test_redshift.py -m slow
 	$(BIGQUERY_PYTEST) ingest/tests/test_bigquery.py -m slow
-	$(PYTHON) -m pytest $(IN_TWO) integration_tests/tests -m slow
-	$(PYTHON) -m pytest -n 2 $(LOADS) $(DAMAGE) --warehouse postgres
+	$(PYTHON) -m pytest -n 2 integration_tests/tests -m slow
+	$(PYTHON) -m pytest $(LOADS) $(DAMAGE) --warehouse postgres
 	$(PYTHON) -m pytest $(LOADS) --warehouse spark
 	$(PYTHON) -m pytest $(LOADS) --warehouse spark_parquet
 	$(PYTHON) -m pytest $(LOADS) --warehouse spark_iceberg
+	$(PYTHON) -m pytest $(EVERYWHERE) --warehouse spark_iceberg
+	$(THRIFT_PYTEST) $(EVERYWHERE) --warehouse spark_thrift
 	$(WAREHOUSES_PYTEST) -n 2 $(LOADS) $(DAMAGE) --warehouse snowflake --warehouse redshift
 	$(BIGQUERY_PYTEST) $(LOADS) --warehouse bigquery
 
@@ -90,52 +93,53 @@ test-orchestration: .cache/orchestration.ready .cache/demo.ready  ## The example
 .PHONY: test-package
 test-package: .cache/dev.ready .cache/deps.ready  ## The dbt package on DuckDB; on Spark with Delta and on Postgres what engines may tell differently
 	rm -f $(TALLY)/{duckdb,postgres,spark}-*
-	$(PYTHON) -m pytest $(IN_TWO) integration_tests/tests --warehouse spark --warehouse duckdb --warehouse postgres
+	$(PYTHON) -m pytest -n 2 integration_tests/tests --warehouse spark --warehouse duckdb --warehouse postgres
 
-.PHONY: test-parquet
-test-parquet: .cache/dev.ready .cache/deps.ready  ## The latter on Spark with plain Parquet
-	rm -f $(TALLY)/spark_parquet-*
-	$(PYTHON) -m pytest $(EVERYWHERE) --warehouse spark_parquet
-
-.PHONY: test-thrift
-test-thrift: .cache/thrift.ready .cache/deps.ready  ## The same through Spark's Thrift server, as dbt-spark's method thrift reaches it
-	rm -f $(TALLY)/spark_thrift-*
-	PYTHONPATH=ingest/src .cache/thrift/bin/python -m pytest $(EVERYWHERE) --warehouse spark_thrift
+.PHONY: test-warehouses
+test-warehouses: test-package  ## All of that on every warehouse, with a table of what was run
+	$(MAKE) --jobs=2 --output-sync=target test-databricks test-bigquery test-thrift test-stand-ins test-parquet \
+	  test-iceberg test-oldest-dbt check-compiled
+	$(PYTHON) integration_tests/show_tally.py $(TALLY)
 
 .PHONY: test-databricks
-test-databricks: .cache/databricks.ready .cache/deps.ready  ## The same with the adapter of Databricks before a local Spark with Delta
+test-databricks: .cache/databricks.ready .cache/deps.ready  ## The latter with the adapter of Databricks before a local Spark with Delta
 	rm -f $(TALLY)/databricks-*
 	PYTHONPATH=ingest/src PYSPARK_PYTHON=$(CURDIR)/.cache/databricks/bin/python .cache/databricks/bin/python -m pytest \
 	  $(EVERYWHERE) --warehouse databricks
-
-.PHONY: test-iceberg
-test-iceberg: .cache/dev.ready .cache/deps.ready  ## The loader and the package on Spark with Iceberg, which Delta's session cannot have beside it
-	rm -f $(TALLY)/spark_iceberg-*
-	$(PYTHON) -m synctrail.jars .cache/iceberg-jars iceberg >/dev/null
-	$(PYTHON) -m pytest ingest/tests --iceberg
-	$(PYTHON) -m pytest $(EVERYWHERE) --warehouse spark_iceberg
-
-.PHONY: test-oldest-dbt
-test-oldest-dbt: .cache/oldest_dbt.ready .cache/deps.ready  ## The package on DuckDB with the oldest dbt that it supports
-	SYNCTRAIL_TEST_TALLY= PYTHONPATH=ingest/src .cache/oldest_dbt/bin/python -m pytest $(EVERYWHERE) --warehouse duckdb
-
-.PHONY: test-warehouses
-test-warehouses: test-package test-oldest-dbt test-iceberg test-parquet test-thrift test-databricks test-stand-ins test-bigquery check-compiled  ## All of that on every warehouse, with a table of what was run
-	$(PYTHON) integration_tests/show_tally.py $(TALLY)
-
-.PHONY: test-stand-ins
-test-stand-ins: .cache/warehouses.ready .cache/deps.ready  ## The same, and the loader into both, on stand-ins for Snowflake (fakesnow) and Redshift (Postgres with look-alikes)
-	rm -f $(TALLY)/{snowflake,redshift}-*
-	$(PYTHON) -m synctrail.jars .cache/s3-jars s3 >/dev/null
-	$(WAREHOUSES_PYTEST) ingest/tests -k "snowflake or redshift" --ignore ingest/tests/test_object_store.py
-	$(WAREHOUSES_PYTEST) $(EVERYWHERE) --warehouse snowflake
-	$(WAREHOUSES_PYTEST) $(EVERYWHERE) --warehouse redshift
 
 .PHONY: test-bigquery
 test-bigquery: .cache/bigquery.ready .cache/deps.ready  ## The same, and the loader into BigQuery, on an emulator of it
 	rm -f $(TALLY)/bigquery-*
 	$(BIGQUERY_PYTEST) ingest/tests -k bigquery --ignore ingest/tests/test_object_store.py
 	$(BIGQUERY_PYTEST) $(EVERYWHERE) --warehouse bigquery
+
+.PHONY: test-thrift
+test-thrift: .cache/thrift.ready .cache/deps.ready  ## The same through Spark's Thrift server with Iceberg, as dbt-spark's method thrift reaches it
+	rm -f $(TALLY)/spark_thrift*
+	$(FETCH_JARS) .cache/iceberg-jars iceberg >/dev/null
+	$(FETCH_JARS) .cache/thrift-jars thrift >/dev/null
+	$(THRIFT_PYTEST) $(EVERYWHERE) --warehouse spark_thrift_iceberg
+
+.PHONY: test-stand-ins
+test-stand-ins: .cache/warehouses.ready .cache/deps.ready  ## The same, and the loader into both, on stand-ins for Snowflake (fakesnow) and Redshift (Postgres with look-alikes)
+	rm -f $(TALLY)/{snowflake,redshift}-*
+	$(FETCH_JARS) .cache/s3-jars s3 >/dev/null
+	$(WAREHOUSES_PYTEST) ingest/tests -k "snowflake or redshift" --ignore ingest/tests/test_object_store.py
+	$(WAREHOUSES_PYTEST) $(EVERYWHERE) --warehouse snowflake --warehouse redshift
+
+.PHONY: test-parquet
+test-parquet: .cache/dev.ready .cache/deps.ready  ## The same on Spark with plain Parquet
+	rm -f $(TALLY)/spark_parquet-*
+	$(PYTHON) -m pytest $(EVERYWHERE) --warehouse spark_parquet
+
+.PHONY: test-iceberg
+test-iceberg: .cache/dev.ready  ## The loader on Spark with Iceberg, which Delta's session cannot have beside it
+	$(FETCH_JARS) .cache/iceberg-jars iceberg >/dev/null
+	$(PYTHON) -m pytest ingest/tests --iceberg
+
+.PHONY: test-oldest-dbt
+test-oldest-dbt: .cache/oldest_dbt.ready .cache/deps.ready  ## The package on DuckDB with the oldest dbt that it supports
+	SYNCTRAIL_TEST_TALLY= PYTHONPATH=ingest/src .cache/oldest_dbt/bin/python -m pytest $(EVERYWHERE) --warehouse duckdb
 
 .PHONY: check-compiled
 check-compiled: .cache/bigquery.ready .cache/databricks.ready .cache/warehouses.ready  ## What the package compiles to, against what the warehouses document
@@ -190,12 +194,12 @@ clean:  ## Remove all that set-up, tests and the demo made
 	$(PYTHON) -m synctrail.java >/dev/null 2>&1 \
 	  || $(BIN)/uv pip install --quiet --python $(PYTHON) --require-hashes -r requirements/java.txt
 	$(PYTHON) -m synctrail.java >/dev/null
-	JAVA_HOME=$$($(PYTHON) -m synctrail.java) $(PYTHON) -m synctrail.jars .cache/jars >/dev/null
+	JAVA_HOME=$$($(PYTHON) -m synctrail.java) $(FETCH_JARS) .cache/jars >/dev/null
 	touch $@
 
 .cache/dev.ready: .cache/demo.ready requirements/dev.txt
 	$(BIN)/uv pip install --quiet --python $(PYTHON) --require-hashes -r requirements/dev.txt
-	JAVA_HOME=$$($(PYTHON) -m synctrail.java) $(PYTHON) -m synctrail.jars .cache/s3-jars s3 >/dev/null
+	JAVA_HOME=$$($(PYTHON) -m synctrail.java) $(FETCH_JARS) .cache/s3-jars s3 >/dev/null
 	touch $@
 
 .cache/deps.ready: .cache/demo.ready integration_tests/packages.yml

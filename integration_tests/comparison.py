@@ -11,11 +11,19 @@ from warehouses import Warehouse
 Row = dict[str, Any]
 
 
-def assert_models_hold(warehouse: Warehouse, expected: dict[str, list[Row]]) -> None:
-    """Fail unless each model holds the expected rows alone; columns that no rule tells are not compared."""
+def assert_models_hold(warehouse: Warehouse, expected: dict[str, list[Row]], where: str = "true") -> None:
+    """Fail unless each model holds the expected rows alone; columns that no rule tells are not compared.
+
+    Args:
+        warehouse: Where the models are.
+        expected: The rows of each, by its name.
+        where: The condition for the rows that are compared.
+
+    """
     for model, rows in expected.items():
         columns = sorted(rows[0]) if rows else []
-        actual = Counter(comparable(row, columns) for row in warehouse.query(f"select * from {model}"))
+        query = f"select * from {model} where {where}"
+        actual = Counter(comparable(row, columns) for row in warehouse.query(query))
         wanted = Counter(comparable(row, columns) for row in rows)
         missing, surplus = wanted - actual, actual - wanted
         assert not missing and not surplus, (

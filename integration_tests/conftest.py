@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import tally
+import xdist.scheduler
 from dbt_project_runner import Project
 from warehouses import SLOW_WAREHOUSES, VARIABLES, WAREHOUSES, Warehouse, open_warehouse
 
@@ -47,6 +50,21 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     kept = [item for name in warehouses for item in chosen[name]] + others
     config.hook.pytest_deselected(items=[item for item in items if item not in kept])
     items[:] = kept
+
+
+class ByWarehouse(xdist.scheduler.LoadScopeScheduling):
+    """Keeps what runs on a slow warehouse in one process, so that it starts once; else a module."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        parameters = re.split(r"[\[\]-]", nodeid)
+        slow = SLOW_WAREHOUSES.intersection(parameters)
+        return min(slow) if slow else str(super()._split_scope(nodeid))
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByWarehouse:
+    """Let processes share the tests by warehouse, in the order that the tests have."""
+    config.option.loadscopereorder = False
+    return ByWarehouse(config, log)
 
 
 def pytest_sessionfinish() -> None:

@@ -199,10 +199,10 @@ def snowflake_settings() -> dict[str, Any]:
 @cache
 def bigquery_emulator() -> Any:
     """Start an emulator of BigQuery, which ends with this process."""
-    from warehouses.bigquery_emulator import BigQueryEmulator  # noqa: PLC0415 - as above
+    from warehouses.bigquery_process import BigQueryProcess  # noqa: PLC0415 - as above
 
     folder = tempfile.TemporaryDirectory(prefix="synctrail-bqemulator-")
-    server = BigQueryEmulator(Path(folder.name))
+    server = BigQueryProcess(Path(folder.name))
     atexit.register(folder.cleanup)
     atexit.register(server.stop)
     return server

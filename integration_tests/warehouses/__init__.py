@@ -23,6 +23,7 @@ WAREHOUSES = {
     "spark_iceberg": "warehouses.spark_catalog.SparkIceberg",
     "spark_parquet": "warehouses.spark_catalog.SparkParquet",
     "spark_thrift": "warehouses.spark_thrift.SparkThrift",
+    "spark_thrift_iceberg": "warehouses.spark_thrift.SparkThriftIceberg",
 }
 
 # Where a build takes several times as long as on DuckDB.
@@ -32,6 +33,7 @@ SLOW_WAREHOUSES = WAREHOUSES.keys() - {"duckdb"}
 VARIABLES: dict[str, dict[str, object]] = {
     "spark_iceberg": {"synctrail_spark_file_format": "iceberg"},
     "spark_parquet": {"synctrail_spark_file_format": "parquet"},
+    "spark_thrift_iceberg": {"synctrail_spark_file_format": "iceberg"},
 }
 
 

@@ -13,7 +13,7 @@ from google.api_core.client_options import ClientOptions
 from google.auth.credentials import AnonymousCredentials
 from google.cloud import bigquery
 
-from warehouses.bigquery_emulator import BigQueryEmulator
+from warehouses.bigquery_process import BigQueryProcess
 from warehouses.warehouse import MODEL_SCHEMA, STAGING_SCHEMA, aware, load_by_command, staging_table
 
 _BIGQUERY_TYPES = {
@@ -31,7 +31,7 @@ class BigQuery:
     target = "bigquery"
 
     def __init__(self, folder: Path) -> None:
-        self._emulator = BigQueryEmulator(folder)
+        self._emulator = BigQueryProcess(folder)
         endpoint = f"http://127.0.0.1:{self._emulator.port}"
         os.environ["SYNCTRAIL_TEST_BIGQUERY_ENDPOINT"] = endpoint
         self._client = bigquery.Client(

@@ -1,65 +1,9 @@
-"""A throw-away BigQuery emulator on a free port of this machine: bqemulator, in a process of its own."""
+"""The program of a throw-away BigQuery emulator: bqemulator, as it is wanted here."""
 
 from __future__ import annotations
 
-import os
-import socket
-import subprocess
 import sys
 import threading
-import time
-from pathlib import Path
-
-
-class BigQueryEmulator:
-    """An emulator of its own, which holds its tables in memory and logs into a folder.
-
-    What it takes for Cloud Storage is in the folder's ``storage``, a folder for each bucket.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        self.port, grpc_port = _free_ports(2)
-        self.storage = folder / "storage"
-        self.storage.mkdir()
-        self._log = (folder / "emulator.log").open("wb")
-        self._process = subprocess.Popen(
-            [
-                sys.executable, __file__, "start",
-                "--rest-port", str(self.port), "--grpc-port", str(grpc_port),
-                "--project", "synctrail", "--log-level", "error",
-            ],
-            stdout=self._log,
-            stderr=subprocess.STDOUT,
-            env={**os.environ, "BQEMU_GCS_LOCAL_ROOT": str(self.storage)},
-        )  # fmt: skip
-        deadline = time.monotonic() + 60
-        while not self._answers():
-            assert self._process.poll() is None and time.monotonic() < deadline, "the emulator does not start"
-            time.sleep(0.1)
-
-    def _answers(self) -> bool:
-        try:
-            socket.create_connection(("127.0.0.1", self.port), timeout=1).close()
-        except OSError:
-            return False
-        return True
-
-    def stop(self) -> None:
-        """Stop the emulator."""
-        self._process.terminate()
-        self._process.wait()
-        self._log.close()
-
-
-def _free_ports(count: int) -> list[int]:
-    sockets = [socket.socket() for _ in range(count)]
-    for free in sockets:
-        free.bind(("127.0.0.1", 0))
-    ports = [int(free.getsockname()[1]) for free in sockets]
-    for free in sockets:
-        free.close()
-    return ports
-
 
 # BigQuery's JSON functions, where DuckDB's differ: json_keys writes a key with a point or an escape in it as
 # a JSON string, json_query_array of what is no array is null, a key between brackets may look like a path.
@@ -77,7 +21,7 @@ create macro bigquery_json_field(object, key) as
 
 
 def serve() -> None:
-    """Run the emulator as it is wanted here, until it is told to end."""
+    """Run the emulator until it is told to end."""
     from bqemulator.api import errors  # noqa: PLC0415
     from bqemulator.cli import main  # noqa: PLC0415
     from bqemulator.domain.errors import ValidationError  # noqa: PLC0415

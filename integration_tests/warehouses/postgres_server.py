@@ -9,7 +9,7 @@ import tempfile
 from importlib.util import find_spec
 from pathlib import Path
 
-from warehouses.free_port import free_port
+from warehouses.local_server import free_port
 
 # Postgres refuses to run as root; nobody is there on every Unix.
 _UNPRIVILEGED = 65534

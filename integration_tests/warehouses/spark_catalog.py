@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +67,22 @@ def iceberg_settings() -> dict[str, str]:
     jars = iceberg_jars(CACHE / "iceberg-jars")
     assert jars, "the jar of Iceberg cannot be had"
     return {"spark.jars": ",".join(map(str, jars)), **ICEBERG_SETTINGS}
+
+
+def drop_iceberg_tables(schemas: Iterable[str], ask: Callable[[str], list[dict[str, Any]]]) -> None:
+    """Drop each table by its name: Iceberg would remember for a while those that go with their schema.
+
+    Args:
+        schemas: Those that are to be emptied, which need not be there.
+        ask: Returns the rows of a statement.
+
+    """
+    present = {row["namespace"] for row in ask("show schemas")}
+    for schema in present.intersection(schemas):
+        views = {row["viewName"] for row in ask(f"show views in {schema}")}
+        for row in ask(f"show tables in {schema}"):
+            kind = "view" if row["tableName"] in views else "table"
+            ask(f"drop {kind} {schema}.{row['tableName']}")
 
 
 class Spark:
@@ -132,12 +149,10 @@ class SparkIceberg(Spark):
         return iceberg_settings()
 
     def reset(self) -> None:
-        """Drop each table by its name: Iceberg would remember for a while those that go with their schema."""
-        for schema in filter(self.session.catalog.databaseExists, self.schemas):
-            views = {row.viewName for row in self.session.sql(f"show views in {schema}").collect()}
-            for row in self.session.sql(f"show tables in {schema}").where("not isTemporary").collect():
-                kind = "view" if row.tableName in views else "table"
-                self.session.sql(f"drop {kind} {schema}.{row.tableName}")
+        """Drop every table and view."""
+        drop_iceberg_tables(
+            self.schemas, lambda sql: [row.asDict() for row in self.session.sql(sql).collect()]
+        )
         super().reset()
 
 

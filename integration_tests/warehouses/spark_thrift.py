@@ -1,12 +1,10 @@
-"""Spark behind its Thrift server, a process of its own, which dbt-spark reaches by its method thrift."""
+"""Spark behind its Thrift server, which dbt-spark reaches by its method thrift, with a metastore."""
 
 from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -15,44 +13,60 @@ import pyarrow.parquet as pq
 import pyspark
 from pyhive import hive
 
-from warehouses.free_port import free_port
+from synctrail.jars import thrift_jars
+from warehouses.hive_metastore import HiveMetastore
 from warehouses.little_data import as_options
-from warehouses.spark_catalog import delta_settings, local_settings
+from warehouses.local_server import LocalServer, free_port
+from warehouses.spark_catalog import (
+    CACHE,
+    delta_settings,
+    drop_iceberg_tables,
+    iceberg_settings,
+    local_settings,
+)
 from warehouses.warehouse import MODEL_SCHEMA, STAGING_SCHEMA, aware, staging_table
 
 _SERVER = "org.apache.spark.sql.hive.thriftserver.HiveThriftServer2"
-_START_SECONDS = 120
 
 
 class SparkThrift:
-    """A Thrift server of its own on a local Spark with Delta tables.
+    """A Thrift server and a metastore of its own, on a local Spark with Delta tables.
 
     Tables of rows come to it, and answers from it, as Parquet files in the folder: what a client of Hive
     makes of types is no matter of the package.
     """
 
     target = "spark_thrift"
+    file_format = "delta"
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self._metastore = HiveMetastore(folder)
         port = free_port()
         os.environ["SYNCTRAIL_TEST_THRIFT_PORT"] = str(port)
         home = Path(pyspark.__file__).parent
-        settings = {**local_settings(folder), **delta_settings()}
-        # One of the warehouses works as a Spark does that is told nothing: it writes Java for each statement.
-        del settings["spark.sql.codegen.factoryMode"]
+        settings = {
+            **local_settings(folder),
+            **self._metastore.spark_settings(),
+            **self._format_settings(),
+        }
         # Threads of the server that Hive's code starts see the classes of the class path alone.
-        settings["spark.driver.extraClassPath"] = settings.pop("spark.jars").replace(",", os.pathsep)
-        command: list[str | Path] = [home / "bin" / "spark-submit", "--class", _SERVER]
-        command += as_options(settings)
-        command += ["spark-internal", "--hiveconf", f"hive.server2.thrift.port={port}"]
-        command += ["--hiveconf", "hive.server2.thrift.bind.host=127.0.0.1"]
+        jars = [settings.pop("spark.jars"), *map(str, thrift_jars(CACHE / "thrift-jars"))]
+        settings["spark.driver.extraClassPath"] = ",".join(jars).replace(",", os.pathsep)
+        command: list[str | Path] = [
+            home / "bin" / "spark-submit", "--class", _SERVER, *as_options(settings), "spark-internal",
+            "--hiveconf", f"hive.server2.thrift.port={port}",
+            "--hiveconf", "hive.server2.thrift.bind.host=127.0.0.1",
+        ]  # fmt: skip
         environment = {**os.environ, "SPARK_HOME": str(home), "PYSPARK_PYTHON": sys.executable}
-        with (folder / "thrift.log").open("wb") as log:
-            # spark-submit becomes Java: this is the server's own process.
-            self._server = subprocess.Popen(command, stdout=log, stderr=log, cwd=folder, env=environment)
-        self._connection = self._connected(port)
+        log = folder / "thrift.log"
+        # spark-submit becomes Java: this is the server's own process.
+        self._server = LocalServer(command, port, log, cwd=folder, env=environment)
+        self._connection = hive.connect("127.0.0.1", port)
         self._schemas = {STAGING_SCHEMA, MODEL_SCHEMA}
+
+    def _format_settings(self) -> dict[str, str]:
+        return delta_settings()
 
     def write_staging(self, tables: dict[str, list[dict[str, object]]]) -> None:
         """Make the staging tables hold exactly these rows."""
@@ -95,26 +109,39 @@ class SparkThrift:
     def close(self) -> None:
         """Stop the server."""
         self._connection.close()
-        self._server.terminate()
-        self._server.wait(timeout=60)
+        self._server.stop()
+        self._metastore.stop()
 
     def _write(self, table: str, rows: pa.Table) -> None:
         given = self._folder / "given"
         shutil.rmtree(given, ignore_errors=True)
         given.mkdir()
         pq.write_table(rows, given / "rows.parquet")
-        self._execute(f"create or replace table {table} using delta as select * from parquet.`{given}`")
+        self._execute(
+            f"create or replace table {table} using {self.file_format} as select * from parquet.`{given}`"
+        )
 
     def _execute(self, sql: str) -> None:
         with self._connection.cursor() as cursor:
             cursor.execute(sql)
 
-    def _connected(self, port: int) -> hive.Connection:
-        deadline = time.monotonic() + _START_SECONDS
-        while True:
-            assert self._server.poll() is None, "the Thrift server ended; its log is thrift.log"
-            try:
-                return hive.connect("127.0.0.1", port)
-            except Exception:  # noqa: BLE001 - thrift's, which are many
-                assert time.monotonic() < deadline, "the Thrift server does not answer; its log is thrift.log"
-                time.sleep(0.5)
+
+class SparkThriftIceberg(SparkThrift):
+    """The same with Iceberg tables."""
+
+    target = "spark_thrift_iceberg"
+    file_format = "iceberg"
+
+    def _format_settings(self) -> dict[str, str]:
+        return iceberg_settings()
+
+    def reset(self) -> None:
+        """Drop every table and view."""
+        drop_iceberg_tables(self._schemas, self._ask)
+        super().reset()
+
+    def _ask(self, sql: str) -> list[dict[str, Any]]:
+        with self._connection.cursor() as cursor:
+            cursor.execute(sql)
+            names = [name for name, *_ in cursor.description or []]
+            return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()] if names else []

@@ -1,4 +1,4 @@
-{# A UTC timestamp literal; value is text such as '2025-12-31 00:00:00.000000'. #}
+{# A UTC timestamp literal; value is text such as '2025-12-31 00:00:00.000000', whose six digits Snowflake wants. #}
 {% macro timestamp_literal(value) %}
     {{- return(adapter.dispatch('timestamp_literal', 'synctrail')(value)) -}}
 {% endmacro %}

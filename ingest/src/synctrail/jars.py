@@ -1,8 +1,9 @@
-"""Fetches the jars of Delta Lake, Iceberg or S3, once, into a folder of the caller's, for ``spark.jars``.
+"""Fetches jars that Spark lacks, once, into a folder of the caller's: of Delta Lake, Iceberg, S3, Thrift.
 
-``python -m synctrail.jars DIR [delta|iceberg|s3]...`` prints them as one comma-separated list, Delta's unless
-told otherwise; nothing if they cannot be had. Without Delta's and Iceberg's, tables of the Spark catalog are
-plain Parquet.
+``python -m synctrail.jars DIR [delta|iceberg|s3|thrift]...`` prints them as one comma-separated list for
+``spark.jars``, Delta's unless told otherwise; nothing if they cannot be had. Without Delta's and Iceberg's,
+tables of the Spark catalog are plain Parquet. Those for the Thrift server belong into
+``spark.driver.extraClassPath``, since threads of Hive's see no others.
 
 Spark's own ``spark.jars.packages`` asks several repositories, some of which a guarded network does not
 reach, and brings Hadoop's client again, which Spark has. So Ivy gets settings of its own here: Maven Central
@@ -40,6 +41,9 @@ Source: aws-java-sdk-v2.version in
 https://github.com/apache/hadoop/blob/rel/release-3.4.2/hadoop-project/pom.xml
 """
 
+HIVE = {"4.1": "2.3.10"}
+"""The release of Hive in each release of Spark: that of its hive-exec jar."""
+
 _IVY_SETTINGS = """<ivysettings>
   <settings defaultResolver="central"/>
   <resolvers><ibiblio name="central" m2compatible="true"/></resolvers>
@@ -56,6 +60,7 @@ _CARRIED_BY_SPARK = (
     "org.slf4j:*",
     "org.xerial.snappy:*",
 )
+_ALL_ELSE = ("*:*",)
 # All services of AWS in one jar of 600 MB; the modules that S3A needs are a fortieth of it.
 _ALL_OF_AWS = "software.amazon.awssdk:bundle"
 # A role is asked for of sts, and a profile of the single sign-on of two more.
@@ -108,6 +113,23 @@ def s3_jars(folder: Path) -> list[Path]:
     coordinates = (f"org.apache.hadoop:hadoop-aws:{hadoop}", *modules)
     # Hadoop's own jar is wanted here, and what else Spark carries does no harm beside it.
     return _jars(folder, _Wanted(coordinates, (_ALL_OF_AWS,), "*hadoop-aws*.jar"))
+
+
+def thrift_jars(folder: Path) -> list[Path]:
+    """Return the jar without which the installed Spark's Thrift server cannot close each session.
+
+    Closing one, Hive may list its functions, of which one needs a class of LLAP. Spark leaves its jar out,
+    and brings it to its own tests alone. Source: https://github.com/apache/spark/pull/49736
+
+    Returns:
+        Its absolute path; none if it can neither be found nor fetched.
+
+    """
+    release = HIVE.get(_spark_release())
+    if release is None:
+        return []
+    coordinates = (f"org.apache.hive:hive-llap-common:{release}",)
+    return _jars(folder, _Wanted(coordinates, _ALL_ELSE, "*hive-llap-common*.jar"))
 
 
 def _format_jars(folder: Path, releases: dict[str, str], proof: str) -> list[Path]:
@@ -203,15 +225,16 @@ _WITHOUT = {
     "delta": "tables of the Spark catalog will be plain Parquet",
     "iceberg": "tables of the Spark catalog will be plain Parquet",
     "s3": "s3a:// cannot be read",
+    "thrift": "a Thrift server will fail to close some of its sessions",
 }
-_KINDS = {"delta": delta_jars, "iceberg": iceberg_jars, "s3": s3_jars}
+_KINDS = {"delta": delta_jars, "iceberg": iceberg_jars, "s3": s3_jars, "thrift": thrift_jars}
 
 
 def main(arguments: list[str]) -> int:
     """Print the jars in ``DIR`` as one comma-separated list; an empty line if there are none."""
     folder, *kinds = arguments or [""]
     if not folder or not _KINDS.keys() >= set(kinds):
-        sys.stderr.write("usage: python -m synctrail.jars DIR [delta|iceberg|s3]...\n")
+        sys.stderr.write("usage: python -m synctrail.jars DIR [delta|iceberg|s3|thrift]...\n")
         return 2
     jars: list[Path] = []
     for kind in kinds or ["delta"]:

@@ -4,7 +4,7 @@
 ) }}
 
 {# Hightouch may prune the table: events that have been seen stay. -#}
-{%- set event_seconds = synctrail.seconds_between(synctrail.timestamp_literal('1970-01-01 00:00:00'), 'event_at') %}
+{%- set event_seconds = synctrail.seconds_between(synctrail.timestamp_literal('1970-01-01 00:00:00.000000'), 'event_at') %}
 
 with keyed_events as (
 
