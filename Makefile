@@ -45,7 +45,7 @@ export SPARK_SUBMIT_OPTS := -Djava.io.tmpdir=$(TMPDIR)
 
 .PHONY: help
 help:  ## List the targets
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 24
 
 .PHONY: demo
 demo: .cache/demo.ready  ## Sample lake, load, dbt build, findings (WAREHOUSE=duckdb or spark)
@@ -70,6 +70,25 @@ lint: .cache/dev.ready .cache/bouncer.ready  ## ruff, mypy, sqlfluff, dbt's depr
 .PHONY: test-ingest
 test-ingest: .cache/dev.ready  ## The loader's tests
 	$(PYTHON) -m pytest -n 2 --dist worksteal ingest/tests
+
+# As for test-warehouses.
+.PHONY: test-ingest-warehouses
+test-ingest-warehouses:  ## The loader's tests into Iceberg, and into stand-ins for Snowflake, Redshift and BigQuery
+	$(MAKE) --jobs=2 --output-sync=target test-ingest-stand-ins test-ingest-bigquery test-ingest-iceberg
+
+.PHONY: test-ingest-stand-ins
+test-ingest-stand-ins: .cache/dev.ready .cache/warehouses.ready
+	$(WAREHOUSES_PYTEST) ingest/tests -k "snowflake or redshift" --ignore ingest/tests/test_object_store.py
+
+.PHONY: test-ingest-bigquery
+test-ingest-bigquery: .cache/dev.ready .cache/bigquery.ready
+	$(BIGQUERY_PYTEST) ingest/tests -k bigquery --ignore ingest/tests/test_object_store.py
+
+# Delta's session cannot have Iceberg beside it.
+.PHONY: test-ingest-iceberg
+test-ingest-iceberg: .cache/dev.ready
+	$(FETCH_JARS) .cache/iceberg-jars iceberg >/dev/null
+	$(PYTHON) -m pytest ingest/tests --iceberg
 
 .PHONY: test-slow
 test-slow: .cache/dev.ready .cache/deps.ready .cache/warehouses.ready .cache/bigquery.ready .cache/thrift.ready test-orchestration  ## Long tests: damaged files by the thousand, kills at random, full disks, a cluster, 20 million rows, the whole way on every warehouse, the examples
@@ -98,10 +117,11 @@ test-package: .cache/dev.ready .cache/deps.ready  ## The dbt package on DuckDB; 
 	rm -f $(TALLY)/{duckdb,postgres,spark}-*
 	$(PYTHON) -m pytest -n 2 integration_tests/tests --warehouse spark --warehouse duckdb --warehouse postgres
 
+# Each of them needs a core, the longest first.
 .PHONY: test-warehouses
-test-warehouses: test-package  ## All of that on every warehouse, with a table of what was run
-	$(MAKE) --jobs=2 --output-sync=target test-databricks test-bigquery test-thrift test-stand-ins test-parquet \
-	  test-iceberg test-oldest-dbt check-compiled
+test-warehouses: test-package  ## The package on every warehouse, with a table of what was run
+	$(MAKE) --jobs=2 --output-sync=target test-bigquery test-databricks test-thrift test-stand-ins test-parquet \
+	  test-oldest-dbt check-compiled
 	$(PYTHON) integration_tests/show_tally.py $(TALLY)
 
 .PHONY: test-databricks
@@ -111,9 +131,8 @@ test-databricks: .cache/databricks.ready .cache/deps.ready  ## The latter with t
 	  $(EVERYWHERE) --warehouse databricks
 
 .PHONY: test-bigquery
-test-bigquery: .cache/bigquery.ready .cache/deps.ready  ## The same, and the loader into BigQuery, on an emulator of it
+test-bigquery: .cache/bigquery.ready .cache/deps.ready  ## The same on an emulator of BigQuery
 	rm -f $(TALLY)/bigquery-*
-	$(BIGQUERY_PYTEST) ingest/tests -k bigquery --ignore ingest/tests/test_object_store.py
 	$(BIGQUERY_PYTEST) $(EVERYWHERE) --warehouse bigquery
 
 .PHONY: test-thrift
@@ -124,21 +143,14 @@ test-thrift: .cache/thrift.ready .cache/deps.ready  ## The same through Spark's 
 	$(THRIFT_PYTEST) $(EVERYWHERE) --warehouse spark_thrift_iceberg
 
 .PHONY: test-stand-ins
-test-stand-ins: .cache/warehouses.ready .cache/deps.ready  ## The same, and the loader into both, on stand-ins for Snowflake (fakesnow) and Redshift (Postgres with look-alikes)
+test-stand-ins: .cache/warehouses.ready .cache/deps.ready  ## The same on stand-ins for Snowflake (fakesnow) and Redshift (Postgres with look-alikes)
 	rm -f $(TALLY)/{snowflake,redshift}-*
-	$(FETCH_JARS) .cache/s3-jars s3 >/dev/null
-	$(WAREHOUSES_PYTEST) ingest/tests -k "snowflake or redshift" --ignore ingest/tests/test_object_store.py
 	$(WAREHOUSES_PYTEST) $(EVERYWHERE) --warehouse snowflake --warehouse redshift
 
 .PHONY: test-parquet
 test-parquet: .cache/dev.ready .cache/deps.ready  ## The same on Spark with plain Parquet
 	rm -f $(TALLY)/spark_parquet-*
 	$(PYTHON) -m pytest $(EVERYWHERE) --warehouse spark_parquet
-
-.PHONY: test-iceberg
-test-iceberg: .cache/dev.ready  ## The loader on Spark with Iceberg, which Delta's session cannot have beside it
-	$(FETCH_JARS) .cache/iceberg-jars iceberg >/dev/null
-	$(PYTHON) -m pytest ingest/tests --iceberg
 
 .PHONY: test-oldest-dbt
 test-oldest-dbt: .cache/oldest_dbt.ready .cache/deps.ready  ## The package on DuckDB with the oldest dbt that it supports

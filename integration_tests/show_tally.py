@@ -54,7 +54,7 @@ def main() -> None:
     table = Table(*HEADERS)
     for cells in rows:
         table.add_row(*cells)
-    Console(width=110).print(table)
+    Console(width=120).print(table)
     if options.readme:
         README.write_text(with_rows(README.read_text(), rows))
 

@@ -24,7 +24,7 @@ from lakes import record_columns
 from test_killed_loads import Command, killed_load, load_into_a_server_after_kills
 
 pytest.importorskip(
-    "bqemulator", reason="the environment of the emulator alone has bqemulator: make test-bigquery"
+    "bqemulator", reason="the environment of the emulator alone has bqemulator: make test-ingest-bigquery"
 )
 
 from bigquery_look import client_of, open_bigquery, select_bigquery

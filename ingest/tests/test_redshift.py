@@ -21,7 +21,7 @@ from test_killed_loads import Command, killed_load, load_into_a_server_after_kil
 
 pytest.importorskip(
     "redshift_connector",
-    reason="the environment of the stand-ins alone has Amazon's connector: make test-stand-ins",
+    reason="the environment of the stand-ins alone has Amazon's connector: make test-ingest-stand-ins",
 )
 
 import redshift_connector

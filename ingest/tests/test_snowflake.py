@@ -26,7 +26,7 @@ from lakes import record_columns
 from test_killed_loads import Command, killed_load, load_into_a_server_after_kills
 
 pytest.importorskip(
-    "fakesnow", reason="the environment of the stand-ins alone has fakesnow: make test-stand-ins"
+    "fakesnow", reason="the environment of the stand-ins alone has fakesnow: make test-ingest-stand-ins"
 )
 
 from cryptography.hazmat.primitives import serialization

@@ -9,18 +9,21 @@ import pyarrow as pa
 import pytest
 from comparison import assert_models_hold
 from dbt_project_runner import Project
-from staging_rows import at
 from vendor_examples.hightouch import (
     CHANGES,
+    HELD_OUT,
+    PLANNED,
     RUNS,
     SNAPSHOT,
     change,
+    expected_audiences,
     expected_log,
     expected_models,
     run_row,
     write,
+    write_plans,
 )
-from vendor_tables import HIGHTOUCH_CHANGELOG, HIGHTOUCH_HOLDOUT, HIGHTOUCH_MEMBERSHIP, table
+from vendor_tables import HIGHTOUCH_CHANGELOG, HIGHTOUCH_HOLDOUT, table
 from warehouses import Warehouse
 
 Row = dict[str, Any]
@@ -163,29 +166,6 @@ def test_builds_in_any_order_come_to_what_one_build_does(project: Project, wareh
     assert len(stepwise["sync_log"]) == len(changes)
 
 
-def held_out(run: int, row_id: str) -> Row:
-    minute = (run - 900) * 60
-    return {
-        "sync_id": 5, "sync_run_id": run, "model_id": 77, "timestamp": at(minute), "row_id": row_id,
-        "fields": f'{{"run":{run}}}',
-    }  # fmt: skip
-
-
-def planned(minute: int, row_id: str, event_type: str, split_group: str = "treatment") -> Row:
-    return {
-        "ht_row_id": row_id, "ht_audience_id": 77, "ht_timestamp": at(minute), "ht_event_type": event_type,
-        "ht_split_group": split_group,
-    }  # fmt: skip
-
-
-HELD_OUT = [held_out(900, "x"), held_out(901, "x"), held_out(901, "y")]
-PLANNED = [
-    planned(-10, "a", "enter"), planned(-5, "a", "enter"), planned(500, "a", "exit"),
-    planned(-90, "d", "enter"), planned(-80, "d", "exit"), planned(-10, "d", "enter"),
-    planned(50, "d", "exit"), planned(200, "d", "enter"), planned(-10, "x", "enter", "control"),
-]  # fmt: skip
-
-
 def test_holdouts_and_the_planner_tell_more_of_audiences_and_are_kept(
     project: Project, warehouse: Warehouse
 ) -> None:
@@ -195,32 +175,11 @@ def test_holdouts_and_the_planner_tell_more_of_audiences_and_are_kept(
 
     def build_audiences(held_out_rows: list[Row], planned_rows: list[Row], *arguments: str) -> None:
         write(warehouse, CHANGES, RUNS, audience_holdout=table(HIGHTOUCH_HOLDOUT, held_out_rows))
-        memberships = table(HIGHTOUCH_MEMBERSHIP, planned_rows)
-        warehouse.write_tables("hightouch_planner", {"audience_membership": memberships})
+        write_plans(warehouse, planned_rows)
         project.run("run", *arguments, *models, variables=variables)
         project.run("test", "--indirect-selection", "cautious", *models, variables=variables)
 
-    control: Row = {
-        "audience_name": "Big spenders", "record_identifier": "x", "split_group": "control", "n_runs": 2,
-        "first_held_out_at": at(0), "first_held_out_run_id": "900", "last_held_out_at": at(60),
-        "last_held_out_run_id": "901", "record_payload": '{"run":901}',
-    }  # fmt: skip
-    expected: dict[str, list[Row]] = {
-        "audience_holdouts": [
-            control,
-            control
-            | {"record_identifier": "y", "split_group": None, "n_runs": 1}
-            | {"first_held_out_at": at(60), "first_held_out_run_id": "901"},
-        ],
-        "audience_memberships": [
-            {"record_identifier": "a", "planned_entry_at": at(-10), "planned_exit_at": at(500)},
-            {"record_identifier": "b", "planned_entry_at": None, "planned_exit_at": None},
-            {"record_identifier": "c", "planned_entry_at": None, "planned_exit_at": None},
-            {"record_identifier": "d", "planned_entry_at": at(-10), "planned_exit_at": at(50)},
-            {"record_identifier": "e", "planned_entry_at": None, "planned_exit_at": None},
-            {"record_identifier": "f", "planned_entry_at": None, "planned_exit_at": None},
-        ],
-    }
+    expected = expected_audiences()
     build_audiences(HELD_OUT[:1], PLANNED[:6])
     build_audiences(HELD_OUT[1:], PLANNED[6:])
     assert_models_hold(warehouse, expected)

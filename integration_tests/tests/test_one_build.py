@@ -14,6 +14,7 @@ from dbt_project_runner import Project
 from hard_payloads import PAYLOADS, Change, Payloads, upsert
 from staging_rows import Attempt, Lake, Run, at
 from vendor_examples import census_writeback, hightouch, rudderstack
+from vendor_tables import HIGHTOUCH_HOLDOUT, table
 from warehouses import Warehouse
 
 SEGMENT: dict[str, object] = {
@@ -31,12 +32,13 @@ def numbered(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 VENDORS = {
-    "census_writeback": census_writeback.expected_models(
-        census_writeback.FIRST_RUN + census_writeback.SECOND_RUN
-    ),
-    "hightouch": hightouch.expected_models(),
-    "rudderstack": {model: numbered(rows) for model, rows in rudderstack.expected_models().items()},
+    "census_writeback": [
+        census_writeback.expected_models(census_writeback.FIRST_RUN + census_writeback.SECOND_RUN)
+    ],
+    "hightouch": [hightouch.expected_models(), hightouch.expected_audiences()],
+    "rudderstack": [{model: numbered(rows) for model, rows in rudderstack.expected_models().items()}],
 }
+VARIABLES = {"synctrail_sources": ["census_lake", *VENDORS], "synctrail_hightouch_audiences": True}
 
 
 @pytest.fixture(scope="module")
@@ -64,10 +66,12 @@ def built(
     lake.load("load", attempts + two_runs_of_a_segment(), runs)
     warehouse.write_staging(lake.tables())
     census_writeback.write(warehouse, census_writeback.FIRST_RUN + census_writeback.SECOND_RUN)
-    hightouch.write(warehouse, hightouch.CHANGES, hightouch.RUNS)
+    held_out = table(HIGHTOUCH_HOLDOUT, hightouch.HELD_OUT)
+    hightouch.write(warehouse, hightouch.CHANGES, hightouch.RUNS, audience_holdout=held_out)
+    hightouch.write_plans(warehouse, hightouch.PLANNED)
     rudderstack.write(warehouse, numbered(rudderstack.ROWS))
     build = ["build", "--resource-type", "model", "--resource-type", "seed"]
-    shared_project.run(*build, variables={"synctrail_sources": ["census_lake", *VENDORS]})
+    shared_project.run(*build, variables=VARIABLES)
     return shared_project
 
 
@@ -95,9 +99,15 @@ def attempt(run_id: str, user: str, **given: Any) -> Attempt:
 
 
 @pytest.mark.every_warehouse
-def test_every_unit_test_passes(built: Project) -> None:
-    """They need no rows, but the types of the tables that they stand in for."""
+def test_every_unit_test_passes(built: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They need no rows, but the types of the tables that they stand in for.
+
+    Spark reads the times that dbt makes of theirs in the session's time zone.
+    """
+    monkeypatch.setenv("SYNCTRAIL_TEST_TIME_ZONE", "UTC")
     built.run("test", "--select", "test_type:unit")
+    # Those of a model that Hightouch's tables alone bring.
+    built.run("test", "--select", "stg_hightouch__attempts,test_type:unit", variables=VARIABLES)
 
 
 @pytest.mark.every_warehouse
@@ -120,7 +130,8 @@ def test_payloads_are_compared_as_json(
 @pytest.mark.every_warehouse
 @pytest.mark.parametrize("vendor", VENDORS)
 def test_the_vendors_logs_come_to_what_they_say(built: Project, warehouse: Warehouse, vendor: str) -> None:
-    assert_models_hold(warehouse, VENDORS[vendor], where=f"source_system = '{vendor}'")
+    for models in VENDORS[vendor]:
+        assert_models_hold(warehouse, models, where=f"source_system = '{vendor}'")
 
 
 @pytest.mark.every_warehouse

@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 from staging_rows import at
-from vendor_tables import HIGHTOUCH_CHANGELOG, HIGHTOUCH_COUNTS, HIGHTOUCH_RUNS, table
+from vendor_tables import HIGHTOUCH_CHANGELOG, HIGHTOUCH_COUNTS, HIGHTOUCH_MEMBERSHIP, HIGHTOUCH_RUNS, table
 from warehouses import Warehouse
 
 Row = dict[str, Any]
@@ -143,5 +143,58 @@ def expected_models() -> dict[str, list[Row]]:
             member
             | {"record_identifier": "f", "entered_at": None, "reached_destination_at": at(0)}
             | {"entry_observed": False},
+        ],
+    }
+
+
+def held_out(run: int, row_id: str) -> Row:
+    minute = (run - 900) * 60
+    return {
+        "sync_id": 5, "sync_run_id": run, "model_id": 77, "timestamp": at(minute), "row_id": row_id,
+        "fields": f'{{"run":{run}}}',
+    }  # fmt: skip
+
+
+def planned(minute: int, row_id: str, event_type: str, split_group: str = "treatment") -> Row:
+    return {
+        "ht_row_id": row_id, "ht_audience_id": 77, "ht_timestamp": at(minute), "ht_event_type": event_type,
+        "ht_split_group": split_group,
+    }  # fmt: skip
+
+
+HELD_OUT = [held_out(900, "x"), held_out(901, "x"), held_out(901, "y")]
+PLANNED = [
+    planned(-10, "a", "enter"), planned(-5, "a", "enter"), planned(500, "a", "exit"),
+    planned(-90, "d", "enter"), planned(-80, "d", "exit"), planned(-10, "d", "enter"),
+    planned(50, "d", "exit"), planned(200, "d", "enter"), planned(-10, "x", "enter", "control"),
+]  # fmt: skip
+
+
+def write_plans(warehouse: Warehouse, rows: list[Row]) -> None:
+    """Make the table of the audience planner hold exactly these rows."""
+    warehouse.write_tables("hightouch_planner", {"audience_membership": table(HIGHTOUCH_MEMBERSHIP, rows)})
+
+
+def expected_audiences() -> dict[str, list[Row]]:
+    """Return what those who were held out, and the plans, add to the marts of audiences."""
+    control: Row = {
+        "audience_name": "Big spenders", "record_identifier": "x", "split_group": "control", "n_runs": 2,
+        "first_held_out_at": at(0), "first_held_out_run_id": "900", "last_held_out_at": at(60),
+        "last_held_out_run_id": "901", "record_payload": '{"run":901}',
+    }  # fmt: skip
+    return {
+        "audience_holdouts": [
+            control,
+            control
+            | {"record_identifier": "y", "split_group": None, "n_runs": 1}
+            | {"first_held_out_at": at(60), "first_held_out_run_id": "901"},
+        ],
+        "audience_memberships": [
+            {"record_identifier": "a", "planned_entry_at": at(-10), "planned_exit_at": at(500)},
+            {"record_identifier": "b", "planned_entry_at": None, "planned_exit_at": None},
+            {"record_identifier": "c", "planned_entry_at": None, "planned_exit_at": None},
+            {"record_identifier": "d", "planned_entry_at": at(-10), "planned_exit_at": at(50)},
+            {"record_identifier": "e", "planned_entry_at": None, "planned_exit_at": None},
+            {"record_identifier": "f", "planned_entry_at": None, "planned_exit_at": None},
         ],
     }
