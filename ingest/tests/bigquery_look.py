@@ -10,12 +10,12 @@ from google.cloud import bigquery
 
 from synctrail.dbt_target import Target
 from synctrail.warehouses.base import Warehouse
-from synctrail.warehouses.choose import open_warehouse
+from synctrail.warehouses.choose import Staging, open_warehouse
 
 
 def open_bigquery(settings: dict[str, Any], schema: str, **options: Any) -> Warehouse:
     """Return the warehouse of a target."""
-    return open_warehouse(Target("shop", "dev", "bigquery", settings, schema), **options)
+    return open_warehouse(Target("shop", "dev", "bigquery", settings, schema), Staging(**options))
 
 
 def client_of(settings: dict[str, Any]) -> bigquery.Client:

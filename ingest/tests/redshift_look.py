@@ -15,7 +15,7 @@ from warehouses.redshift_connection import S3_ENDPOINT
 
 from synctrail.dbt_target import Target
 from synctrail.warehouses.base import Warehouse
-from synctrail.warehouses.choose import open_warehouse
+from synctrail.warehouses.choose import Staging, open_warehouse
 
 STAGE = f"s3://{BUCKET}/loads"
 
@@ -33,13 +33,20 @@ def stage_store(spark: SparkSession) -> ObjectStore:
 
 
 def open_redshift(
-    settings: dict[str, Any], schema: str, spark: SparkSession | None = None, **options: Any
+    settings: dict[str, Any],
+    schema: str,
+    spark: SparkSession | None = None,
+    *,
+    brings_rows: bool = True,
+    **options: Any,
 ) -> Warehouse:
     """Return the warehouse of a target; with a session, its stage is there."""
     if spark:
         stage_store(spark)
         options = {"stage": STAGE, **options}
-    return open_warehouse(Target("shop", "dev", "redshift", settings, schema), **options)
+    return open_warehouse(
+        Target("shop", "dev", "redshift", settings, schema), Staging(**options), brings_rows=brings_rows
+    )
 
 
 def staged_keys(store: ObjectStore) -> list[str]:

@@ -10,12 +10,12 @@ import snowflake.connector
 
 from synctrail.dbt_target import Target
 from synctrail.warehouses.base import Warehouse
-from synctrail.warehouses.choose import open_warehouse
+from synctrail.warehouses.choose import Staging, open_warehouse
 
 
 def open_snowflake(settings: dict[str, Any], schema: str, **options: Any) -> Warehouse:
     """Return the warehouse of a target."""
-    return open_warehouse(Target("shop", "dev", "snowflake", settings, schema), **options)
+    return open_warehouse(Target("shop", "dev", "snowflake", settings, schema), Staging(**options))
 
 
 @contextmanager

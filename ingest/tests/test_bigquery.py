@@ -129,7 +129,7 @@ def test_a_stage_of_ones_own(bigquery, duckdb_loader, lake):
     """Spark writes there, and BigQuery reads; nothing stays, nor does what a killed load left."""
     dataset, bucket = dataset_of(bigquery), bigquery_emulator().storage / "bucket"
     warehouse = open_bigquery(
-        bigquery_settings(), dataset, stage="gs://bucket/a/b/", stage_url=f"file:{bucket}/a/b"
+        bigquery_settings(), dataset, stage="gs://bucket/a/b/", url=f"file:{bucket}/a/b"
     )
     own = Loader(warehouse, bigquery.spark, bigquery.select)
     left = (
@@ -155,7 +155,7 @@ def test_stages_that_cannot_be_used():
         ({"stage": "raw.loads"}, r"'raw\.loads' is no place in Cloud Storage; write --stage gs://BUCKET"),
         ({"stage": "s3://bucket"}, "is no place in Cloud Storage"),
         ({"stage": "gs://bucket/a'b"}, "is no place in Cloud Storage"),
-        ({"stage_url": "gs://x"}, "give --stage as well"),
+        ({"url": "gs://x"}, "give --stage as well"),
     ):
         with pytest.raises(UsageError, match=told):
             open_bigquery(TARGET, "census_lake", **options)

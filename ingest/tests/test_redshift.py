@@ -447,10 +447,10 @@ def test_stages_that_cannot_be_used(redshift):
         ({"stage": "raw.loads"}, r"'raw\.loads' is no place in S3; write --stage s3://BUCKET"),
         ({"stage": "s3a://bucket"}, "is no place in S3"),
         ({"stage": "s3://bucket/a'b"}, "is no place in S3"),
-        ({"stage_url": "s3a://x"}, "give --stage as well"),
-        ({"stage": STAGE, "stage_role": "loader"}, r"'loader' is no role; write --stage-role arn:aws:iam::"),
-        ({"stage": STAGE, "stage_role": "arn:aws:iam::000000000000:role/a'b"}, "is no role"),
-        ({"stage": STAGE, "stage_role": f"{FORBIDDEN_ROLE}, {FORBIDDEN_ROLE}"}, "is no role"),
+        ({"url": "s3a://x"}, "give --stage as well"),
+        ({"stage": STAGE, "role": "loader"}, r"'loader' is no role; write --stage-role arn:aws:iam::"),
+        ({"stage": STAGE, "role": "arn:aws:iam::000000000000:role/a'b"}, "is no role"),
+        ({"stage": STAGE, "role": f"{FORBIDDEN_ROLE}, {FORBIDDEN_ROLE}"}, "is no role"),
     ):
         with pytest.raises(UsageError, match=told):
             open_redshift(target, "census_lake", **options).check()
@@ -468,7 +468,7 @@ def test_what_the_cluster_cannot_read_is_told(redshift, lake, store, executed, m
     lake.records(RUN, "a.0.parquet", record_columns(["a"]))
     told = r"^Redshift cannot copy from s3://census-logs/loads/.*: .*not authorized .*; see that the role of"
     with pytest.raises(WarehouseError, match=told) as error:
-        again(redshift, stage_role=FORBIDDEN_ROLE).load(lake)
+        again(redshift, role=FORBIDDEN_ROLE).load(lake)
     assert "\n" not in str(error.value)
     session = redshift.warehouse._session
     copy = session.copy
@@ -487,7 +487,7 @@ def test_what_the_cluster_cannot_read_is_told(redshift, lake, store, executed, m
     assert redshift.warehouse.history().num_rows == 0
     chain = "arn:aws:iam::123456789012:role/reads/one,arn:aws-cn:iam::123456789012:role/Two_2"
     executed.clear()
-    again(redshift, stage_role=chain).load(lake)
+    again(redshift, role=chain).load(lake)
     copies = [sql for sql, _ in executed if sql.startswith("copy")]
     assert len(copies) == 2
     assert all(sql.endswith(f"/part-' iam_role '{chain}' format as parquet") for sql in copies)

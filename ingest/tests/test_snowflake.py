@@ -39,7 +39,7 @@ from synctrail.errors import BusyError, UsageError, WarehouseError
 from synctrail.forget import forget
 from synctrail.warehouses import lease
 from synctrail.warehouses.base import Commit
-from synctrail.warehouses.choose import open_warehouse
+from synctrail.warehouses.choose import Staging, open_warehouse
 from synctrail.warehouses.snowflake import spark_url
 from synctrail.warehouses.snowflake_target import connector_settings
 
@@ -138,17 +138,17 @@ def test_stages_that_cannot_be_used(snowflake, server):
             rf"no stage shop\.{schema}\.nothing, or ann may not use it.*--stage",
         ),
         (
-            {"stage": "inside", "stage_url": "s3a://x"},
+            {"stage": "inside", "url": "s3a://x"},
             r"shop\..*\.inside is an internal one; leave --stage-url",
         ),
         ({"stage": "in side"}, r"'in side' is no stage; write \[\[DATABASE\.\]SCHEMA\.\]STAGE\[/PATH\]"),
         ({"stage": "@x/../y'"}, "is no stage"),
-        ({"stage_url": "s3a://x"}, "give --stage as well"),
+        ({"url": "s3a://x"}, "give --stage as well"),
     ):
         with pytest.raises((UsageError, WarehouseError), match=told):
             open_snowflake(snowflake_settings(), schema, **options).check()
     with pytest.raises(UsageError, match=r"of type duckdb, which has no stages; leave --stage and"):
-        open_warehouse(Target("shop", "dev", "duckdb", {"path": "x"}, "x"), stage="x")
+        open_warehouse(Target("shop", "dev", "duckdb", {"path": "x"}, "x"), Staging("x"))
 
 
 @pytest.mark.parametrize(

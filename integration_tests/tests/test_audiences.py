@@ -51,23 +51,21 @@ def three_days() -> Lake:
 
 
 def test_members_at_tells_who_was_in_at_a_moment(project: Project, warehouse: Warehouse) -> None:
+    answers: dict[tuple[object, str], list[str]] = {
+        (1, "2025-11-30"): ["gone"],
+        (1, "2025-12-01"): ["early", "gone"],
+        (1, "2025-12-01 23:59:59.999999"): ["early", "gone"],
+        (1, "2025-12-02T00:59:59+01:00"): ["early", "gone"],
+        (1, "2025-12-02T00:00:00Z"): ["late"],
+        (1, "2025-12-02 01:00:00+01:00"): ["late"],
+        (1, "cast('2025-12-03 00:00:00' as timestamp)"): ["early", "late"],
+        ("2", "2025-12-01"): ["other"],
+    }
     warehouse.write_staging(three_days().tables())
-    project.run("run", "--select", "+members_at_a_moment")
-    for moment, members in {
-        "2025-11-30": {"gone"},
-        "2025-12-01": {"early", "gone"},
-        "2025-12-01 23:59:59.999999": {"early", "gone"},
-        "2025-12-02T00:59:59+01:00": {"early", "gone"},
-        "2025-12-02T00:00:00Z": {"late"},
-        "2025-12-02 01:00:00+01:00": {"late"},
-        "cast('2025-12-03 00:00:00' as timestamp)": {"early", "late"},
-    }.items():
-        project.run("run", "--select", "members_at_a_moment", variables={"moment": moment})
-        rows = warehouse.query("select * from members_at_a_moment")
-        assert {row["record_identifier"] for row in rows} == members, moment
-        assert len(rows) == len(members)
-    project.run("run", "--select", "members_at_a_moment", variables={"sync_id": "2"})
-    assert warehouse.query("select * from members_at_a_moment") == [{"record_identifier": "other"}]
+    project.run("run", "--select", "+members_at_a_moment", variables={"asked_members": list(answers)})
+    rows = warehouse.query("select * from members_at_a_moment order by record_identifier")
+    for number, (asked, members) in enumerate(answers.items()):
+        assert [row["record_identifier"] for row in rows if row["question"] == number] == members, asked
 
 
 def test_analyses_tell_who_was_in_a_segment_and_who_came_and_went(

@@ -104,42 +104,41 @@ HISTORY = [
 Difference = tuple[str, str, str | None, str | None, str | None]
 
 
-@pytest.mark.parametrize(
-    ("run_a", "run_b", "expected"),
-    [
-        ("1", "2", [
-            ("changes", "modified", "a", "1", "2"),
-            ("changes back", "modified", "a", "1", "2"),
-            ("enters", "added", None, None, '{"a": 5}'),
-            ("is re-added", "removed", None, '{"a": 1}', None),
-            ("leaves", "removed", None, '{"a": 1}', None),
-        ]),
-        ("1", "3", [
-            ("changes", "cleared", "a", "1", None),
-            ("changes", "set", "b", None, "x"),
-            ("comes late", "added", None, None, '{"a": 7}'),
-            ("enters", "added", None, None, '{"a": 5}'),
-            ("is re-added", "modified", "a", "1", "3"),
-            ("leaves", "removed", None, '{"a": 1}', None),
-        ]),
-        (3, 2, [
-            ("changes", "cleared", "b", "x", None),
-            ("changes", "set", "a", None, "2"),
-            ("changes back", "modified", "a", "1", "2"),
-            ("comes late", "removed", None, '{"a": 7}', None),
-            ("is re-added", "removed", None, '{"a": 3}', None),
-        ]),
-        ("2", "2", []),
-        ("1", "no such run'", []),
+DIFFERENCES: dict[tuple[str | int, str | int], list[Difference]] = {
+    ("1", "2"): [
+        ("changes", "modified", "a", "1", "2"),
+        ("changes back", "modified", "a", "1", "2"),
+        ("enters", "added", None, None, '{"a": 5}'),
+        ("is re-added", "removed", None, '{"a": 1}', None),
+        ("leaves", "removed", None, '{"a": 1}', None),
     ],
-)  # fmt: skip
-def test_diff_runs_tells_how_one_runs_records_became_anothers(
-    project: Project, warehouse: Warehouse, run_a: str | int, run_b: str | int, expected: list[Difference]
-) -> None:
+    ("1", "3"): [
+        ("changes", "cleared", "a", "1", None),
+        ("changes", "set", "b", None, "x"),
+        ("comes late", "added", None, None, '{"a": 7}'),
+        ("enters", "added", None, None, '{"a": 5}'),
+        ("is re-added", "modified", "a", "1", "3"),
+        ("leaves", "removed", None, '{"a": 1}', None),
+    ],
+    (3, 2): [
+        ("changes", "cleared", "b", "x", None),
+        ("changes", "set", "a", None, "2"),
+        ("changes back", "modified", "a", "1", "2"),
+        ("comes late", "removed", None, '{"a": 7}', None),
+        ("is re-added", "removed", None, '{"a": 3}', None),
+    ],
+    ("2", "2"): [],
+    ("1", "no such run'"): [],
+}
+
+
+def test_diff_runs_tells_how_one_runs_records_became_anothers(project: Project, warehouse: Warehouse) -> None:
     other_sync = [Attempt(log_id="other", sync_id="2", sync_run_id="2", record_payload='{"a": 9}')]
     build(project, warehouse, HISTORY + other_sync, "--select", "+int_sync_changelog")
-    project.run("run", "--select", "run_differences", variables={"run_a": run_a, "run_b": run_b})
+    project.run("run", "--select", "run_differences", variables={"compared_runs": list(DIFFERENCES)})
     rows = warehouse.query("select * from run_differences order by record_identifier, change_type")
     columns = ("record_identifier", "change_type", "field_name", "old_value", "new_value")
-    assert [tuple(row[column] for column in columns) for row in rows] == expected
-    assert {(row["source_system"], row["sync_id"]) for row in rows} <= {("census_lake", "1")}
+    for number, (runs, expected) in enumerate(DIFFERENCES.items()):
+        found = [tuple(row[column] for column in columns) for row in rows if row["question"] == number]
+        assert found == expected, runs
+    assert {(row["source_system"], row["sync_id"]) for row in rows} == {("census_lake", "1")}

@@ -28,6 +28,7 @@ Row = dict[str, Any]
 
 OWN_RULES = Path(__file__).parents[1] / "seeds" / "own_error_rules.csv"
 FLAPPING_ENTRIES = 2
+FIRST_SEED = 0
 SEEDS = [*range(3), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(3, 20))]
 # Two where a load takes minutes.
 LOADS = {"duckdb": 4, "postgres": 4, "spark": 3}
@@ -71,8 +72,8 @@ def test_every_load_leaves_every_model_as_the_rules_say(
         warehouse.write_staging(lake.tables())
         has_own_rules = number >= len(deliveries) // 2
         own = {"synctrail_error_rules": "own_error_rules"} if has_own_rules else {}
-        # Once in a history, the tests that ship with the package run as well.
-        is_last = delivery is deliveries[-1]
+        # Once, the tests that ship with the package run as well.
+        is_last = seed == FIRST_SEED and delivery is deliveries[-1]
         command = ["build", "--exclude-resource-type", "unit_test"] if is_last else ["run"]
         project.run(*command, variables=variables | own)
         rules = read_rules(OWN_RULES, SEED) if has_own_rules else read_rules(SEED)

@@ -13,6 +13,23 @@
 {% macro default__search_merged_rows(condition) %}
 {% endmacro %}
 
+{# Whether that is of use: a model that knows its syncs by a query of its own need not ask it elsewhere. #}
+{% macro searches_merged_rows() %}
+    {{- return(adapter.dispatch('searches_merged_rows', 'synctrail')()) -}}
+{% endmacro %}
+
+{% macro default__searches_merged_rows() %}
+    {{- return(false) -}}
+{% endmacro %}
+
+{% macro spark__searches_merged_rows() %}
+    {{- return(true) -}}
+{% endmacro %}
+
+{% macro databricks__searches_merged_rows() %}
+    {{- return(false) -}}
+{% endmacro %}
+
 {#
     A merge reads the keys of the whole table, unless its condition names the values that it may find. A model's
     config is made before they are known, so it names a variable, which Spark replaces in a statement's text:

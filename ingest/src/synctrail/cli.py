@@ -56,6 +56,7 @@ from synctrail.sample_lake.command import sample_lake
 from synctrail.spark_errors import SPARK_ERRORS, translate
 from synctrail.status import plain, read_status, show, table
 from synctrail.warehouses.base import Warehouse
+from synctrail.warehouses.choose import Staging
 
 EXIT_QUARANTINED = 3
 EXIT_INTERRUPTED = 130
@@ -99,12 +100,8 @@ def load(  # noqa: PLR0917 - typer reads the options off it
     quarantined; 2 wrong usage; 1 failed, and nothing of the load was kept.
     """
     _reporter.use_json(log_format is LogFormat.JSON)
-    warehouse = chosen_warehouse(
-        *(project_dir, profiles_dir, profile, target, schema),
-        stage=stage,
-        stage_url=stage_url,
-        stage_role=stage_role,
-    )
+    staging = Staging(stage, stage_url, stage_role)
+    warehouse = chosen_warehouse(project_dir, profiles_dir, profile, target, schema, staging=staging)
     options = {
         "selection": selection_of(org, sync, since),
         "privacy": read_privacy(payload.value if payload else None, redact or [], privacy),
@@ -140,12 +137,8 @@ def retry(  # noqa: PLR0917 - typer reads the options off it
     its last line on standard output and its exit codes are those of load.
     """
     _reporter.use_json(log_format is LogFormat.JSON)
-    warehouse = chosen_warehouse(
-        *(project_dir, profiles_dir, profile, target, schema),
-        stage=stage,
-        stage_url=stage_url,
-        stage_role=stage_role,
-    )
+    staging = Staging(stage, stage_url, stage_role)
+    warehouse = chosen_warehouse(project_dir, profiles_dir, profile, target, schema, staging=staging)
     options = {
         "selection": selection_of(org, sync),
         "privacy": read_privacy(payload.value if payload else None, redact or [], privacy),
@@ -223,12 +216,9 @@ def prune(  # noqa: PLR0917 - typer reads the options off it
     line on standard output is one JSON object: runs, files, rows and whether they were deleted.
     """
     _reporter.use_json(log_format is LogFormat.JSON)
+    staging = Staging(stage, stage_url, stage_role)
     warehouse = chosen_warehouse(
-        *(project_dir, profiles_dir, profile, target, schema),
-        stage=stage,
-        stage_url=stage_url,
-        stage_role=stage_role,
-        brings_rows=False,
+        project_dir, profiles_dir, profile, target, schema, staging=staging, brings_rows=False
     )
     if yes:
         session_to_write(warehouse, conf, debug=debug)
@@ -289,12 +279,9 @@ def forget(  # noqa: PLR0917 - typer reads the options off it
     wanted = [*(identifiers or []), *(line.rstrip("\r\n") for line in file or [])]
     if not all(wanted) or not wanted:
         raise UsageError("no identifier, or an empty one, was given; name at least one, or give --from FILE")
+    staging = Staging(stage, stage_url, stage_role)
     warehouse = chosen_warehouse(
-        *(project_dir, profiles_dir, profile, target, schema),
-        stage=stage,
-        stage_url=stage_url,
-        stage_role=stage_role,
-        brings_rows=False,
+        project_dir, profiles_dir, profile, target, schema, staging=staging, brings_rows=False
     )
     session_to_write(warehouse, conf, debug=debug)
     try:

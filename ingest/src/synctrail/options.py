@@ -15,7 +15,7 @@ from synctrail.errors import UsageError
 from synctrail.selection import Selection
 from synctrail.spark_session import spark_session
 from synctrail.warehouses.base import Warehouse
-from synctrail.warehouses.choose import open_warehouse
+from synctrail.warehouses.choose import NO_STAGING, Staging, open_warehouse
 
 
 class PayloadOption(StrEnum):
@@ -129,9 +129,7 @@ def chosen_warehouse(
     target: str | None,
     schema: str | None,
     *,
-    stage: str | None = None,
-    stage_url: str | None = None,
-    stage_role: str | None = None,
+    staging: Staging = NO_STAGING,
     brings_rows: bool = True,
 ) -> Warehouse:
     """Return the warehouse of the dbt target that the options choose; see :func:`open_warehouse`.
@@ -143,9 +141,7 @@ def chosen_warehouse(
     chosen = read_target(
         project_dir=project_dir, profiles_dir=profiles_dir, profile=profile, target=target, schema=schema
     )
-    return open_warehouse(
-        chosen, stage=stage, stage_url=stage_url, stage_role=stage_role, brings_rows=brings_rows
-    )
+    return open_warehouse(chosen, staging, brings_rows=brings_rows)
 
 
 def session(warehouse: Warehouse, conf: list[str] | None, *, debug: bool) -> SparkSession:

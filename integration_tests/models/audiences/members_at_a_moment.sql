@@ -1,2 +1,7 @@
-select record_identifier
-from ({{ synctrail.members_at(var('sync_id', 1), var('moment', '2025-12-01')) }}) as members
+{% for sync_id, moment in var('asked_members', [[1, '2025-12-01']]) %}
+select
+    {{ loop.index0 }} as question,
+    record_identifier
+from ({{ synctrail.members_at(sync_id, moment) }}) as members
+{{ 'union all' if not loop.last }}
+{% endfor %}

@@ -1,2 +1,7 @@
-select *
-from ({{ synctrail.diff_runs(1, var('run_a', '1'), var('run_b', '2')) }}) as differences
+{% for run_a, run_b in var('compared_runs', [['1', '2']]) %}
+select
+    {{ loop.index0 }} as question,
+    differences.*
+from ({{ synctrail.diff_runs(1, run_a, run_b) }}) as differences
+{{ 'union all' if not loop.last }}
+{% endfor %}

@@ -58,12 +58,14 @@
     if forgotten_records and is_incremental_build else [] -%}
 {%- set has_rivals = has_known_ids or forgotten_salts -%}
 {# What gives way may be of any sync, and so may what is new in a vendor's tables. -#}
-{%- set written_syncs = none if not is_incremental_build or has_rivals or table_sources else synctrail.touched_syncs([(
+{%- set has_known_syncs = synctrail.searches_merged_rows() and is_incremental_build
+    and not has_rivals and not table_sources -%}
+{%- set written_syncs = none if not has_known_syncs else synctrail.touched_syncs([(
     '(select ' ~ synctrail.sync_key() ~ ' as sync_key from ('
     ~ synctrail.union_sources('attempts', ['source_system', 'sync_id', '_load_id'], loaded_sources)
     ~ ') as attempts where ' ~ synctrail.among('_load_id', new_loads) ~ ')',
     '1 = 1'
-)]) -%}
+)]) if new_loads else [] -%}
 {%- do synctrail.search_merged_rows(written_syncs) %}
 
 with {% if loaded_sources and is_incremental_build -%}

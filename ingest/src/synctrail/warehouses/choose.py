@@ -12,34 +12,32 @@ from synctrail.warehouses.base import Warehouse
 
 
 @dataclass(frozen=True)
-class _Stage:
-    """Where rows are staged, as the options name it."""
+class Staging:
+    """Where rows are staged on their way, as the options name it.
 
-    place: str | None
-    url: str | None
-    role: str | None
+    Args:
+        stage: the place, see :class:`~synctrail.warehouses.snowflake.SnowflakeWarehouse`,
+            :class:`~synctrail.warehouses.bigquery.BigQueryWarehouse` and
+            :class:`~synctrail.warehouses.redshift.RedshiftWarehouse`.
+        url: where Spark writes for it, if not to its own URL.
+        role: the role by which Redshift reads it.
+
+    """
+
+    stage: str | None = None
+    url: str | None = None
+    role: str | None = None
 
 
-_NO_STAGE = _Stage(None, None, None)
+NO_STAGING = Staging()
 
 
-def open_warehouse(
-    target: Target,
-    *,
-    stage: str | None = None,
-    stage_url: str | None = None,
-    stage_role: str | None = None,
-    brings_rows: bool = True,
-) -> Warehouse:
+def open_warehouse(target: Target, staging: Staging = NO_STAGING, *, brings_rows: bool = True) -> Warehouse:
     """Return the warehouse of a dbt target; nothing is connected yet.
 
     Args:
         target: the target, of any adapter.
-        stage: where rows are staged, see :class:`~synctrail.warehouses.snowflake.SnowflakeWarehouse`,
-            :class:`~synctrail.warehouses.bigquery.BigQueryWarehouse` and
-            :class:`~synctrail.warehouses.redshift.RedshiftWarehouse`.
-        stage_url: where Spark writes for it, if not to its own URL.
-        stage_role: the role by which Redshift reads it.
+        staging: where rows are staged, for a warehouse that takes them from there.
         brings_rows: whether it is for rows of a lake. What else is written is little, and needs a stage only
             where a warehouse takes it from nowhere else: elsewhere the options, which may stand in the
             environment, are left aside.
@@ -49,17 +47,17 @@ def open_warehouse(
 
     """
     needs_stage = target.adapter in _NEED_STAGES
-    chosen = _Stage(stage, stage_url, stage_role) if brings_rows or needs_stage else _NO_STAGE
+    chosen = staging if brings_rows or needs_stage else NO_STAGING
     if chosen.role and not needs_stage:
         raise UsageError(
             f"target '{target.name}' is of type {target.adapter}, and --stage-role is Redshift's; leave it"
             " out (SYNCTRAIL_STAGE_ROLE)"
         )
     if make_staged := _WITH_STAGES.get(target.adapter):
-        if chosen.url and not chosen.place:
+        if chosen.url and not chosen.stage:
             raise UsageError("--stage-url is where Spark writes for a stage; give --stage as well")
         return make_staged(target, chosen)
-    if chosen.place or chosen.url:
+    if chosen.stage or chosen.url:
         raise UsageError(
             f"target '{target.name}' is of type {target.adapter}, which has no stages; leave --stage and"
             " --stage-url out (SYNCTRAIL_STAGE and SYNCTRAIL_STAGE_URL)"
@@ -108,7 +106,7 @@ def _postgres(target: Target) -> Warehouse:
     return PostgresWarehouse(settings, target.schema, role=given.get("role"))
 
 
-def _snowflake(target: Target, stage: _Stage) -> Warehouse:
+def _snowflake(target: Target, staging: Staging) -> Warehouse:
     try:
         from synctrail.warehouses.snowflake import SnowflakeWarehouse  # noqa: PLC0415 - an optional extra
         from synctrail.warehouses.snowflake_target import connector_settings  # noqa: PLC0415
@@ -118,10 +116,10 @@ def _snowflake(target: Target, stage: _Stage) -> Warehouse:
         ) from error
     settings = connector_settings(target.name, target.settings)
     database = target.database or str(target.settings["database"])
-    return SnowflakeWarehouse(settings, database, target.schema, stage=stage.place, stage_url=stage.url)
+    return SnowflakeWarehouse(settings, database, target.schema, stage=staging.stage, stage_url=staging.url)
 
 
-def _bigquery(target: Target, stage: _Stage) -> Warehouse:
+def _bigquery(target: Target, staging: Staging) -> Warehouse:
     try:
         from synctrail.warehouses.bigquery import BigQueryWarehouse  # noqa: PLC0415 - an optional extra
         from synctrail.warehouses.bigquery_target import connection_of  # noqa: PLC0415
@@ -130,10 +128,10 @@ def _bigquery(target: Target, stage: _Stage) -> Warehouse:
             "the package google-cloud-bigquery is missing; run: pip install 'synctrail[bigquery]'"
         ) from error
     connection = connection_of(target.name, target.settings, target.database)
-    return BigQueryWarehouse(connection, target.schema, stage=stage.place, stage_url=stage.url)
+    return BigQueryWarehouse(connection, target.schema, stage=staging.stage, stage_url=staging.url)
 
 
-def _redshift(target: Target, stage: _Stage) -> Warehouse:
+def _redshift(target: Target, staging: Staging) -> Warehouse:
     try:
         from synctrail.warehouses.redshift import RedshiftWarehouse  # noqa: PLC0415 - an optional extra
         from synctrail.warehouses.redshift_target import connection_of  # noqa: PLC0415
@@ -143,7 +141,7 @@ def _redshift(target: Target, stage: _Stage) -> Warehouse:
         ) from error
     connection = connection_of(target.name, target.settings, target.database)
     return RedshiftWarehouse(
-        connection, target.schema, stage=stage.place, stage_url=stage.url, stage_role=stage.role
+        connection, target.schema, stage=staging.stage, stage_url=staging.url, stage_role=staging.role
     )
 
 
@@ -172,7 +170,7 @@ _WAREHOUSES: dict[str, Callable[[Target], Warehouse]] = {
     "spark": _spark,
 }
 
-_WITH_STAGES: dict[str, Callable[[Target, _Stage], Warehouse]] = {
+_WITH_STAGES: dict[str, Callable[[Target, Staging], Warehouse]] = {
     "bigquery": _bigquery,
     "redshift": _redshift,
     "snowflake": _snowflake,
