@@ -52,19 +52,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = kept
 
 
-class ByWarehouse(xdist.scheduler.LoadScopeScheduling):
-    """Keeps what runs on a slow warehouse in one process, so that it starts once; else a module."""
+class ByModuleAndWarehouse(xdist.scheduler.LoadScopeScheduling):
+    """Keeps in one process what a module runs on a warehouse, since it may share a build."""
 
     def _split_scope(self, nodeid: str) -> str:
-        parameters = re.split(r"[\[\]-]", nodeid)
-        slow = SLOW_WAREHOUSES.intersection(parameters)
-        return min(slow) if slow else str(super()._split_scope(nodeid))
+        name = nodeid.partition("[")[2]
+        warehouses = WAREHOUSES.keys() & re.split(r"[\[\]-]", name)
+        return " on ".join([super()._split_scope(nodeid), *sorted(warehouses)])
 
 
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByWarehouse:
-    """Let processes share the tests by warehouse, in the order that the tests have."""
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByModuleAndWarehouse:
+    """Let processes share the tests by module and warehouse, in the order that the tests have."""
     config.option.loadscopereorder = False
-    return ByWarehouse(config, log)
+    return ByModuleAndWarehouse(config, log)
 
 
 def pytest_sessionfinish() -> None:

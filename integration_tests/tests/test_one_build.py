@@ -14,7 +14,7 @@ from dbt_project_runner import Project
 from hard_payloads import PAYLOADS, Change, Payloads, upsert
 from staging_rows import Attempt, Lake, Run, at
 from vendor_examples import census_writeback, hightouch, rudderstack
-from vendor_tables import HIGHTOUCH_HOLDOUT, table
+from vendor_tables import HIGHTOUCH_CHANGELOG, HIGHTOUCH_HOLDOUT, table
 from warehouses import Warehouse
 
 SEGMENT: dict[str, object] = {
@@ -39,6 +39,14 @@ VENDORS = {
     "rudderstack": [{model: numbered(rows) for model, rows in rudderstack.expected_models().items()}],
 }
 VARIABLES = {"synctrail_sources": ["census_lake", *VENDORS], "synctrail_hightouch_audiences": True}
+# Those that a lake alone does not build, and the tests that stand by themselves.
+VENDORS_MODELS = [
+    *(f"stg_{vendor}__*" for vendor in VENDORS),
+    "int_hightouch_*",
+    "audience_holdouts",
+    "sync_snapshot_agrees_with_hightouch",
+    "syncs_come_from_one_census_source",
+]
 
 
 @pytest.fixture(scope="module")
@@ -66,8 +74,11 @@ def built(
     lake.load("load", attempts + two_runs_of_a_segment(), runs)
     warehouse.write_staging(lake.tables())
     census_writeback.write(warehouse, census_writeback.FIRST_RUN + census_writeback.SECOND_RUN)
-    held_out = table(HIGHTOUCH_HOLDOUT, hightouch.HELD_OUT)
-    hightouch.write(warehouse, hightouch.CHANGES, hightouch.RUNS, audience_holdout=held_out)
+    tables = {
+        "audience_holdout": table(HIGHTOUCH_HOLDOUT, hightouch.HELD_OUT),
+        "sync_snapshot": table(HIGHTOUCH_CHANGELOG, hightouch.SNAPSHOT),
+    }
+    hightouch.write(warehouse, hightouch.CHANGES, hightouch.RUNS, **tables)
     hightouch.write_plans(warehouse, hightouch.PLANNED)
     rudderstack.write(warehouse, numbered(rudderstack.ROWS))
     build = ["build", "--resource-type", "model", "--resource-type", "seed"]
@@ -132,6 +143,15 @@ def test_payloads_are_compared_as_json(
 def test_the_vendors_logs_come_to_what_they_say(built: Project, warehouse: Warehouse, vendor: str) -> None:
     for models in VENDORS[vendor]:
         assert_models_hold(warehouse, models, where=f"source_system = '{vendor}'")
+
+
+@pytest.mark.every_warehouse
+def test_every_data_test_of_the_vendors_models_passes(built: Project) -> None:
+    """The others run on a random history; here, a warning fails like an error."""
+    strict = ["--warn-error-options", '{"error": ["LogTestResult"]}']
+    built.run(
+        "test", *strict, "--select", *VENDORS_MODELS, "--exclude", "test_type:unit", variables=VARIABLES
+    )
 
 
 @pytest.mark.every_warehouse
