@@ -59,7 +59,7 @@ class Project:
         }
         for result in results:
             names = counted.get((str(result.node.resource_type), str(result.status)))
-            if names is not None:
+            if names is not None and result.node.package_name == "synctrail":
                 names.add(result.node.unique_id)
 
     def _as_json(self, variables: Mapping[str, object] | None) -> str:
