@@ -12,8 +12,7 @@ from warehouses import Warehouse
 def compiled(project: Project, name: str, variables: Mapping[str, object] | None = None) -> str:
     """Return an analysis as SQL."""
     project.run("compile", "--select", name, variables=variables)
-    analyses = project.target_path(variables) / "compiled" / "synctrail" / "analyses"
-    return (analyses / f"{name}.sql").read_text()
+    return (project.target_path / "compiled" / "synctrail" / "analyses" / f"{name}.sql").read_text()
 
 
 def answer(

@@ -88,7 +88,7 @@ def warehouse(
 
 @pytest.fixture(scope="session")
 def dbt_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Give one folder for all that dbt writes, so that it parses the project once and not for each test."""
+    """Give one folder for all that dbt writes: what it has read of the project is kept by its options."""
     return tmp_path_factory.mktemp("dbt")
 
 

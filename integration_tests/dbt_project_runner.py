@@ -4,14 +4,33 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from hashlib import sha256
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from dbt.cli.main import dbtRunner
+from dbt.contracts.graph.manifest import Manifest
 from tally import TALLIES
 
 PROJECT = Path(__file__).parent
+# What dbt writes beside what it compiles, nobody reads.
+QUIETLY = ("--quiet", "--log-level-file", "none", "--no-write-json", "--no-partial-parse")
+
+
+@cache
+def parsed(place: tuple[str, ...]) -> Manifest:
+    """Return the project as dbt reads it for a target and variables: once, since that takes it seconds.
+
+    Args:
+        place: The options that say which project, target and variables.
+
+    Raises:
+        AssertionError: dbt refuses the project.
+
+    """
+    outcome = dbtRunner().invoke([*QUIETLY, "parse", *place])
+    assert isinstance(outcome.result, Manifest), str(outcome.exception)
+    return outcome.result
 
 
 class Project:
@@ -19,28 +38,21 @@ class Project:
 
     def __init__(self, target: str, folder: Path, variables: Mapping[str, object]) -> None:
         self.target = target
-        self.folder = folder
+        self.target_path = folder / target
+        self.log_path = folder / "logs"
         self.variables = variables
-
-    def target_path(self, variables: Mapping[str, object] | None = None) -> Path:
-        """Return where dbt compiles to: a place for each target and its variables, which it parses once."""
-        return self.folder / self.target / sha256(self._as_json(variables).encode()).hexdigest()[:16]
 
     def run(self, command: str, *arguments: str, variables: Mapping[str, object] | None = None) -> None:
         """Run a dbt command; a failure is an AssertionError that names each node that failed and why."""
-        outcome = dbtRunner().invoke(
-            [
-                "--quiet",
-                "--log-path", str(self.folder / "logs"),
-                command,
-                *arguments,
-                "--project-dir", str(PROJECT),
-                "--profiles-dir", str(PROJECT),
-                "--target", self.target,
-                "--target-path", str(self.target_path(variables)),
-                "--vars", self._as_json(variables),
-            ]
+        place = (
+            "--project-dir", str(PROJECT),
+            "--profiles-dir", str(PROJECT),
+            "--target", self.target,
+            "--target-path", str(self.target_path),
+            "--log-path", str(self.log_path),
+            "--vars", json.dumps({**self.variables, **(variables or {})}),
         )  # fmt: skip
+        outcome = dbtRunner(parsed(place)).invoke([*QUIETLY, command, *arguments, *place])
         results = getattr(outcome.result, "results", None) or []
         self._count(results)
         if outcome.success:
@@ -61,6 +73,3 @@ class Project:
             names = counted.get((str(result.node.resource_type), str(result.status)))
             if names is not None and result.node.package_name == "synctrail":
                 names.add(result.node.unique_id)
-
-    def _as_json(self, variables: Mapping[str, object] | None) -> str:
-        return json.dumps({**self.variables, **(variables or {})})
