@@ -88,7 +88,7 @@ def warehouse(
 
 @pytest.fixture(scope="session")
 def dbt_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Give one folder for all that dbt writes: what it has read of the project is kept by its options."""
+    """Give one folder for all that dbt writes: in each other, it would read the project anew."""
     return tmp_path_factory.mktemp("dbt")
 
 
