@@ -20,7 +20,7 @@ from reference_errors import SEED, Rule, error_marts, read_rules
 from reference_fields import fields
 from reference_records import record_marts
 from reference_syncs import Thresholds, sync_marts
-from staging_rows import Lake, at
+from staging_rows import Attempt, Lake, at
 from warehouses import Warehouse
 from warehouses.warehouse import MODEL_SCHEMA
 
@@ -81,6 +81,32 @@ def test_every_load_leaves_every_model_as_the_rules_say(
         assert_models_hold(warehouse, expected)
         assert_a_fingerprint_is_a_template(warehouse.query("select * from record_errors"))
     assert_the_history_is_hard(expected)
+
+
+def test_a_sync_that_turns_out_to_be_no_mirror_removes_nobody(project: Project, warehouse: Warehouse) -> None:
+    """The file with its only mirror row is loaded again without it; who was removed has no new row."""
+    lake = Lake()
+    replacing = Attempt(
+        log_id="2", sync_run_id="101", record_identifier="b", operation="mirror", batch_started_at=at(60)
+    )
+    later = Attempt(log_id="3", sync_run_id="102", batch_started_at=at(120))
+    loads = [[Attempt(log_id="1"), replacing, later], [replace(replacing, operation="upsert")]]
+    removed = []
+    for number, attempts in enumerate(loads):
+        lake.load(f"load-{number}", attempts, [])
+        warehouse.write_staging(lake.tables())
+        project.run("run", "--select", "+sync_changelog", "+sync_snapshot", "+sync_runs")
+        history = core(lake.tables())
+        assert_models_hold(
+            warehouse,
+            {
+                "sync_changelog": [public(change) for change in history.sync_changelog],
+                "sync_snapshot": history.sync_snapshot,
+                "sync_runs": history.sync_runs,
+            },
+        )
+        removed.append([change["row_id"] for change in history.sync_changelog if change["is_inferred"]])
+    assert removed == [["a"], []]
 
 
 def test_the_forgotten_are_erased_and_all_else_is_as_if_they_had_never_been(

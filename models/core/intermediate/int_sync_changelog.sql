@@ -17,11 +17,14 @@
     ~ ' where run_order._order_build_id > ' ~ last_build_id,
     at_most=200
 ) if is_incremental_build -%}
-{# A run of a mirror sync can remove any record of it. -#}
+{# A run of a mirror sync can remove any record of it. One that is no mirror's any longer is known by whom it removed. -#}
 {%- set reordered_mirror_syncs = synctrail.literals(
-    'select runs.sync_key from ' ~ runs ~ ' as runs inner join ' ~ run_order ~ ' as run_order'
-    ~ ' on runs.sync_key = run_order.sync_key'
-    ~ ' where runs.has_mirror_operations and run_order._order_build_id > ' ~ last_build_id,
+    'select run_order.sync_key from ' ~ run_order ~ ' as run_order'
+    ~ ' where run_order._order_build_id > ' ~ last_build_id ~ ' and run_order.sync_key in ('
+    ~ 'select runs.sync_key from ' ~ runs ~ ' as runs where runs.has_mirror_operations'
+    ~ ' union all select stored.sync_key from ' ~ this ~ ' as stored'
+    ~ ' where stored.is_inferred and not stored._is_deleted and '
+    ~ synctrail.of_touched_syncs('stored', touched_syncs) ~ ')',
     at_most=200
 ) if is_incremental_build -%}
 {# Else nothing is inferred: what was, of runs that are no longer a mirror's, turns into tombstones. -#}
