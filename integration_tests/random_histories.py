@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from staging_rows import EPOCH, Attempt, Run, at
@@ -25,11 +25,27 @@ def _payload(rng: random.Random) -> str | None:
     return rng.choice([None, "not json", "[1]", *[json.dumps(record)] * 5])
 
 
-def _attempts_of_run(rng: random.Random, kind: str, sync_id: str, run_id: str, minute: int) -> list[Attempt]:
+@dataclass(frozen=True, kw_only=True)
+class Shape:
+    """How large the syncs of a history are at most, and the share of their files that come again."""
+
+    runs: int
+    rows: int
+    comes_again: float
+
+
+USUAL = Shape(runs=7, rows=5, comes_again=0.1)
+# Where a file comes again, the last row of its kind in the sync may be gone.
+SMALL = Shape(runs=3, rows=2, comes_again=0.6)
+
+
+def _attempts_of_run(
+    rng: random.Random, kind: str, sync_id: str, run_id: str, minute: int, rows: int
+) -> list[Attempt]:
     untimed = rng.random() < 0.1
     attempts = []
     for batch in range(rng.choice([0, 1, 1, 2])):
-        for source_row in range(rng.randrange(1, 6)):
+        for source_row in range(rng.randrange(1, rows + 1)):
             started = None if untimed or rng.random() < 0.1 else at(minute + rng.choice([0, 0, 1]))
             attempts.append(
                 Attempt(
@@ -65,7 +81,7 @@ def _in_folder(folder: Run, attempts: list[Attempt]) -> list[Attempt]:
     ]
 
 
-def random_deliveries(seed: int, *, syncs: int, loads: int) -> list[Delivery]:
+def random_deliveries(seed: int, *, syncs: int, loads: int, shape: Shape = USUAL) -> list[Delivery]:
     """Return a history as it arrives: files and run folders dealt to loads at random, some of them twice.
 
     A file that comes again has other rows than before; the rows of a file may be found anew in the folder of
@@ -76,7 +92,7 @@ def random_deliveries(seed: int, *, syncs: int, loads: int) -> list[Delivery]:
     folders: list[tuple[Run, int]] = []
     for number in range(syncs):
         kind = rng.choice(["plain", "plain", "mirror", "append"])
-        for run in range(rng.randrange(1, 8)):
+        for run in range(rng.randrange(1, shape.runs + 1)):
             sync_id, run_id, minute = str(number), str(98 + run), 60 * rng.randrange(8)
             start = rng.choice([None, at(minute), at(minute + 30)])
             folder = Run(sync_id=sync_id, sync_run_id=run_id, sync_run_started_at=start)
@@ -86,12 +102,12 @@ def random_deliveries(seed: int, *, syncs: int, loads: int) -> list[Delivery]:
             if rng.random() < 0.3:
                 deliveries[rng.randrange(first, loads)][1].append(folder)
             files: dict[str, list[Attempt]] = {}
-            for attempt in _attempts_of_run(rng, kind, sync_id, run_id, minute):
+            for attempt in _attempts_of_run(rng, kind, sync_id, run_id, minute, shape.rows):
                 files.setdefault(attempt.source_file, []).append(attempt)
             for attempts in files.values():
                 arrival = rng.randrange(loads)
                 deliveries[arrival][0].extend(attempts)
-                if rng.random() < 0.1 and arrival + 1 < loads:
+                if rng.random() < shape.comes_again and arrival + 1 < loads:
                     identifiers = [attempt.record_identifier for attempt in attempts[1:]] + ["b"]
                     kept = [
                         replace(attempt, status="succeeded", record_identifier=identifier)

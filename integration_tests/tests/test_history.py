@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from comparison import assert_models_hold
 from dbt_project_runner import Project
-from random_histories import Delivery, random_deliveries, spread_over_days
+from random_histories import SMALL, Delivery, random_deliveries, spread_over_days
 from reference_audiences import audience_marts
 from reference_core import core
 from reference_errors import SEED, Rule, error_marts, read_rules
@@ -60,27 +60,22 @@ NAMES = {"a": "ana@forgotten.example", "b": "bob@stays.example", "c": "eve@partl
 def test_every_load_leaves_every_model_as_the_rules_say(
     project: Project, warehouse: Warehouse, seed: int
 ) -> None:
-    """Half-way, the user adds error rules of their own: errors from before fall under them too."""
-    rng = random.Random(seed)
-    variables = {**THRESHOLDS.variables(), "synctrail_flapping_entries": FLAPPING_ENTRIES}
-    lake = Lake(facts={"source_objects": [SOURCE_OBJECT]})
-    project.run("seed")
     loads = LOADS.get(warehouse.target, 2)
     deliveries = random_deliveries(seed, syncs=80, loads=loads)
-    for number, delivery in enumerate(deliveries):
-        lake.load(f"load-{number}", *with_messages(spread_over_days(delivery), rng))
-        warehouse.write_staging(lake.tables())
-        has_own_rules = number >= len(deliveries) // 2
-        own = {"synctrail_error_rules": "own_error_rules"} if has_own_rules else {}
-        # Once, the tests that ship with the package run as well.
-        is_last = seed == FIRST_SEED and delivery is deliveries[-1]
-        command = ["build", "--exclude-resource-type", "unit_test"] if is_last else ["run"]
-        project.run(*command, variables=variables | own)
-        rules = read_rules(OWN_RULES, SEED) if has_own_rules else read_rules(SEED)
-        expected = expected_models(lake.tables(), rules)
-        assert_models_hold(warehouse, expected)
-        assert_a_fingerprint_is_a_template(warehouse.query("select * from record_errors"))
+    # Once, the tests that ship with the package run as well.
+    last_command = ["build", "--exclude-resource-type", "unit_test"] if seed == FIRST_SEED else ["run"]
+    expected = assert_each_load_holds(project, warehouse, seed, deliveries, last_command)
     assert_the_history_is_hard(expected)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(200, 212))
+def test_every_load_into_small_syncs_whose_files_come_again_leaves_every_model_as_the_rules_say(
+    project: Project, warehouse: Warehouse, seed: int
+) -> None:
+    """As many syncs as a build still lists by name."""
+    deliveries = random_deliveries(seed, syncs=190, loads=4, shape=SMALL)
+    assert_each_load_holds(project, warehouse, seed, deliveries)
 
 
 def test_a_sync_that_turns_out_to_be_no_mirror_removes_nobody(project: Project, warehouse: Warehouse) -> None:
@@ -150,6 +145,36 @@ def test_the_forgotten_are_erased_and_all_else_is_as_if_they_had_never_been(
         " where message_key not in (select message_key from int_record_errors where not _is_deleted)"
     )
     assert unused == []
+
+
+def assert_each_load_holds(
+    project: Project,
+    warehouse: Warehouse,
+    seed: int,
+    deliveries: Sequence[Delivery],
+    last_command: Sequence[str] = ("run",),
+) -> dict[str, list[Row]]:
+    """Build the models after each load, compare them, and return what was expected after the last.
+
+    Half-way, the user adds error rules of their own: errors from before fall under them too.
+    """
+    rng = random.Random(seed)
+    variables = {**THRESHOLDS.variables(), "synctrail_flapping_entries": FLAPPING_ENTRIES}
+    lake = Lake(facts={"source_objects": [SOURCE_OBJECT]})
+    project.run("seed")
+    expected: dict[str, list[Row]] = {}
+    for number, delivery in enumerate(deliveries):
+        lake.load(f"load-{number}", *with_messages(spread_over_days(delivery), rng))
+        warehouse.write_staging(lake.tables())
+        has_own_rules = number >= len(deliveries) // 2
+        own = {"synctrail_error_rules": "own_error_rules"} if has_own_rules else {}
+        command = last_command if delivery is deliveries[-1] else ["run"]
+        project.run(*command, variables=variables | own)
+        rules = read_rules(OWN_RULES, SEED) if has_own_rules else read_rules(SEED)
+        expected = expected_models(lake.tables(), rules)
+        assert_models_hold(warehouse, expected)
+        assert_a_fingerprint_is_a_template(warehouse.query("select * from record_errors"))
+    return expected
 
 
 def tombstone(identifier: str, sync_id: object) -> Row:
